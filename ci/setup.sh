@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Make .venv with everything the project needs; quick when nothing changed since the last time. Never prompts.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+venv=.venv
+stamp=$venv/installed-for        # the checksum of what the installation depended on
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+
+say() { echo "setup: $*"; }
+
+make_venv() {
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+        say "$python is older than Python 3.11; name a newer one with PYTHON=..."
+        exit 1
+    }
+    "$python" -m venv --clear "$venv" && return
+    # Debian's python3 comes without ensurepip: let a pip from outside fill the environment.
+    "$python" -m venv --clear --without-pip "$venv"
+    "$python" -m pip --python "$venv/bin/python" install --quiet pip && return
+    rm -rf "$venv"
+    say "$python has neither ensurepip nor pip; install Debian's python3-venv"
+    exit 1
+}
+
+wanted=$(cat pyproject.toml ci/setup.sh | cksum)
+if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+    [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv
+    say "installing into $venv"
+    "$venv/bin/python" -m pip install --quiet --editable '.[dev,onnx]'
+    echo "$wanted" >"$stamp"
+fi
+"$venv/bin/python" ci/opencl.py

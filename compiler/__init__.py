@@ -1,0 +1,1 @@
+"""A tensor compiler: lazy tensors to kernels to LLVM IR or OpenCL C to running code."""
