@@ -1,0 +1,51 @@
+"""Deliberate failures of the compiler. Each message is one line: subject, fact with values, remedy."""
+
+
+class CompilerError(Exception):
+    """Base of every error the compiler raises on purpose."""
+
+
+class IRError(CompilerError):
+    """A node or a graph that breaks the rules of the IR."""
+
+
+class ParseError(IRError):
+    """Text that is not in the grammar of docs/ir.md."""
+
+
+class VerifyError(IRError):
+    """A stage that is not what its pass promised; names the pass."""
+
+
+class DTypeError(CompilerError, TypeError):
+    """A dtype that an operation does not accept."""
+
+
+class ShapeError(CompilerError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class IllegalOptError(CompilerError):
+    """An opt that may not be applied to this kernel on this target."""
+
+
+class OptionError(CompilerError, ValueError):
+    """An option or target that does not exist or has no such value."""
+
+
+class RewriteError(CompilerError):
+    """A rule that does not come to an end, or a graph above the node limit."""
+
+
+class BuildError(CompilerError):
+    """A backend refused a source; carries the kernel's name, its source and the build log."""
+
+    def __init__(self, message: str, *, kernel: str = "", source: str = "", log: str = "") -> None:
+        super().__init__(message)
+        self.kernel = kernel
+        self.source = source
+        self.log = log
+
+
+class DeviceError(CompilerError):
+    """A device that is missing, or that failed while running a kernel."""

@@ -1,0 +1,194 @@
+"""Integer intervals: the least and greatest value a scalar integer node can take, from its operands' intervals."""
+
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from compiler.ir.dtype import BOOL, Kind
+from compiler.ir.node import Node
+from compiler.ir.op import Op
+
+Interval: TypeAlias = tuple[int, int]
+
+_memo: WeakKeyDictionary[Node, Interval] = WeakKeyDictionary()  # a pure function of the node
+
+
+def bounds(root: Node) -> Interval:
+    """The interval of an integer or bool node (of every lane, for a vector). Never wrong, not always tight."""
+    found = _memo.get(root)
+    if found is not None:
+        return found
+    stack = [root]
+    while stack:  # iterative: chains may be deeper than Python's stack
+        node = stack[-1]
+        if node in _memo:
+            stack.pop()
+            continue
+        missing = [child for child in node.src if _has_bounds(child) and child not in _memo]
+        if missing and node.op in _FROM_SOURCES:
+            stack.extend(missing)
+            continue
+        _memo[node] = _clip(node, _interval(node))
+        stack.pop()
+    return _memo[root]
+
+
+def _has_bounds(node: Node) -> bool:
+    return node.dtype.kind in (Kind.BOOL, Kind.INT, Kind.UINT)
+
+
+def full(node: Node) -> Interval:
+    """Everything the dtype holds."""
+    return (int(node.dtype.lowest), int(node.dtype.highest))
+
+
+def _clip(node: Node, interval: Interval) -> Interval:
+    """An interval that leaves the dtype may have wrapped: then nothing is known."""
+    low, high = full(node)
+    return interval if low <= interval[0] and interval[1] <= high else (low, high)
+
+
+def _interval(node: Node) -> Interval:
+    rule = _RULES.get(node.op)
+    if rule is None:
+        return full(node)
+    if node.op in _FROM_SOURCES:
+        if not all(_has_bounds(child) for child in node.src):
+            return full(node)
+        return rule(node, *[_memo[child] for child in node.src])
+    return rule(node)
+
+
+def _const(node: Node) -> Interval:
+    value = int(node.attr[0])
+    return (value, value) if node.attr[1] is None else (min(0, value), max(0, value))
+
+
+def _var(node: Node) -> Interval:
+    return node.attr[1], node.attr[2]
+
+
+def _range(node: Node, size: Interval) -> Interval:
+    return 0, max(0, size[1] - 1)
+
+
+def _add(node: Node, a: Interval, b: Interval) -> Interval:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _sub(node: Node, a: Interval, b: Interval) -> Interval:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _neg(node: Node, a: Interval) -> Interval:
+    return -a[1], -a[0]
+
+
+def _mul(node: Node, a: Interval, b: Interval) -> Interval:
+    products = (a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
+    return min(products), max(products)
+
+
+def truncated_div(a: int, b: int) -> int:
+    """C's a / b; 0 where b is 0."""
+    if b == 0:
+        return 0
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _idiv(node: Node, a: Interval, b: Interval) -> Interval:
+    if b[0] <= 0 <= b[1]:
+        largest = max(abs(a[0]), abs(a[1]))
+        return (-largest if b[0] < 0 or a[0] < 0 else 0), largest
+    quotients = [truncated_div(x, y) for x in a for y in b]
+    return min(quotients), max(quotients)
+
+
+def _mod(node: Node, a: Interval, b: Interval) -> Interval:
+    if b[0] == b[1] and b[0] > 0 and a[0] >= 0 and a[0] // b[0] == a[1] // b[0]:
+        return a[0] % b[0], a[1] % b[0]
+    largest = max(abs(b[0]), abs(b[1]), 1) - 1
+    return (max(a[0], -largest) if a[0] < 0 else 0), (min(a[1], largest) if a[1] > 0 else 0)
+
+
+def _max(node: Node, a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _min(node: Node, a: Interval, b: Interval) -> Interval:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _where(node: Node, cond: Interval, a: Interval, b: Interval) -> Interval:
+    if cond == (1, 1):
+        return a
+    return b if cond == (0, 0) else (min(a[0], b[0]), max(a[1], b[1]))
+
+
+def _and(node: Node, a: Interval, b: Interval) -> Interval:
+    if a[0] >= 0 and b[0] >= 0:
+        both_true = node.dtype.scalar is BOOL and a[0] == b[0] == 1
+        return int(both_true), min(a[1], b[1])
+    if a[0] >= 0 or b[0] >= 0:
+        return 0, a[1] if a[0] >= 0 else b[1]
+    return full(node)
+
+
+def _or(node: Node, a: Interval, b: Interval) -> Interval:
+    if a[0] < 0 or b[0] < 0:
+        return full(node)
+    return max(a[0], b[0]), (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+
+
+def _shr(node: Node, a: Interval, b: Interval) -> Interval:
+    if a[0] < 0 or b[0] < 0 or b[1] >= node.dtype.bits:
+        return full(node)
+    return a[0] >> b[1], a[1] >> b[0]
+
+
+def _shl(node: Node, a: Interval, b: Interval) -> Interval:
+    if a[0] < 0 or b[0] < 0 or b[1] >= node.dtype.bits:
+        return full(node)
+    return a[0] << b[0], a[1] << b[1]
+
+
+def _lt(node: Node, a: Interval, b: Interval) -> Interval:
+    return int(a[1] < b[0]), int(a[0] < b[1])
+
+
+def _le(node: Node, a: Interval, b: Interval) -> Interval:
+    return int(a[1] <= b[0]), int(a[0] <= b[1])
+
+
+def _eq(node: Node, a: Interval, b: Interval) -> Interval:
+    return int(a[0] == a[1] == b[0] == b[1]), int(a[0] <= b[1] and b[0] <= a[1])
+
+
+def _ne(node: Node, a: Interval, b: Interval) -> Interval:
+    low, high = _eq(node, a, b)
+    return 1 - high, 1 - low
+
+
+def _not(node: Node, a: Interval) -> Interval:
+    return (1 - a[1], 1 - a[0]) if node.dtype.scalar is BOOL else (~a[1], ~a[0])
+
+
+def _cast(node: Node, a: Interval) -> Interval:
+    if node.dtype.scalar is BOOL:
+        return int(a[0] > 0 or a[1] < 0), int(a != (0, 0))
+    return a
+
+
+def _hull(node: Node, *lanes: Interval) -> Interval:
+    return min(low for low, _ in lanes), max(high for _, high in lanes)
+
+
+_LEAVES = {Op.CONST: _const, Op.VAR: _var}
+_COMBINE = {
+    Op.RANGE: _range, Op.SPECIAL: _range, Op.ADD: _add, Op.SUB: _sub, Op.NEG: _neg, Op.MUL: _mul, Op.IDIV: _idiv,
+    Op.MOD: _mod, Op.MAX: _max, Op.MIN: _min, Op.WHERE: _where, Op.AND: _and, Op.OR: _or, Op.SHR: _shr,
+    Op.SHL: _shl, Op.LT: _lt, Op.LE: _le, Op.EQ: _eq, Op.NE: _ne, Op.NOT: _not, Op.CAST: _cast,
+    Op.SPLAT: _hull, Op.STACK: _hull, Op.LANE: _hull,
+}  # fmt: skip
+_FROM_SOURCES = frozenset(_COMBINE)
+_RULES = {**_LEAVES, **_COMBINE}

@@ -1,0 +1,172 @@
+"""Element types and their vectors. To add one: a line in SCALARS."""
+
+import math
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+import numpy as np
+
+from compiler.errors import DTypeError
+
+type_names = "bool, int8..int64, uint8..uint64, float16, bfloat16, float32, float64"
+
+
+class Kind(Enum):
+    VOID = "void"
+    BOOL = "bool"
+    INT = "int"
+    UINT = "uint"
+    FLOAT = "float"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DType:
+    """One interned element type, compared by `is`. `count` > 1 is a vector of `scalar`; `bits` are per lane."""
+
+    name: str
+    kind: Kind
+    bits: int
+    count: int = 1
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (parse_dtype, (self.name,))
+
+    @property
+    def scalar(self) -> "DType":
+        return self if self.count == 1 else _BY_NAME[self.name.rpartition("x")[0]]
+
+    def vec(self, count: int) -> "DType":
+        """The vector of `count` lanes of this scalar type; count 1 is the scalar itself."""
+        return vector(self.scalar, count)
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind is Kind.FLOAT
+
+    @property
+    def is_int(self) -> bool:
+        """Signed or unsigned integer; bool is not one."""
+        return self.kind is Kind.INT or self.kind is Kind.UINT
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind is Kind.INT or self.kind is Kind.FLOAT
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one lane in memory; a bool takes one byte."""
+        return max(1, self.bits // 8)
+
+    @property
+    def lowest(self) -> int | float | bool:
+        """The identity of MAX: -inf for floats."""
+        match self.kind:
+            case Kind.BOOL:
+                return False
+            case Kind.INT:
+                return int(-(1 << (self.bits - 1)))
+            case Kind.UINT:
+                return 0
+            case _:
+                return -math.inf
+
+    @property
+    def highest(self) -> int | float | bool:
+        """The identity of MIN: inf for floats."""
+        match self.kind:
+            case Kind.BOOL:
+                return True
+            case Kind.INT:
+                return int((1 << (self.bits - 1)) - 1)
+            case Kind.UINT:
+                return int((1 << self.bits) - 1)
+            case _:
+                return math.inf
+
+
+SCALARS = (
+    VOID := DType("void", Kind.VOID, 0),
+    BOOL := DType("bool", Kind.BOOL, 1),
+    INT8 := DType("int8", Kind.INT, 8),
+    INT16 := DType("int16", Kind.INT, 16),
+    INT32 := DType("int32", Kind.INT, 32),
+    INT64 := DType("int64", Kind.INT, 64),
+    UINT8 := DType("uint8", Kind.UINT, 8),
+    UINT16 := DType("uint16", Kind.UINT, 16),
+    UINT32 := DType("uint32", Kind.UINT, 32),
+    UINT64 := DType("uint64", Kind.UINT, 64),
+    FLOAT16 := DType("float16", Kind.FLOAT, 16),
+    BFLOAT16 := DType("bfloat16", Kind.FLOAT, 16),
+    FLOAT32 := DType("float32", Kind.FLOAT, 32),
+    FLOAT64 := DType("float64", Kind.FLOAT, 64),
+)
+_BY_NAME = {dtype.name: dtype for dtype in SCALARS}
+MAX_LANES = 1024
+
+
+@cache
+def vector(scalar: DType, count: int) -> DType:
+    """The interned vector type of `count` lanes."""
+    if count == 1:
+        return scalar
+    if scalar.kind is Kind.VOID or not 1 < count <= MAX_LANES:
+        raise DTypeError(f"vector of {count} {scalar}: use 1 to {MAX_LANES} lanes of a scalar type")
+    return DType(f"{scalar.name}x{count}", scalar.kind, scalar.bits, count)
+
+
+def parse_dtype(text: str) -> DType:
+    """The dtype spelled `text`, e.g. float32 or int64x4."""
+    base, cross, count = text.rpartition("x")
+    if text in _BY_NAME:
+        return _BY_NAME[text]
+    if (
+        cross
+        and base in _BY_NAME
+        and count.isascii()
+        and count.isdigit()
+        and not count.startswith("0")
+    ):
+        if 1 < int(count) <= MAX_LANES and base != "void":
+            return vector(_BY_NAME[base], int(count))
+    raise DTypeError(f"dtype {text!r} is unknown: use one of {type_names}")
+
+
+def wrap(dtype: DType, value: int) -> int:
+    """`value` modulo 2**bits, in the range of an integer dtype."""
+    value &= (1 << dtype.bits) - 1
+    return (
+        value - (1 << dtype.bits) if dtype.kind is Kind.INT and value >> (dtype.bits - 1) else value
+    )
+
+
+def round_to(dtype: DType, value: float) -> float:
+    """`value` rounded once to a float dtype, ties to even; every NaN becomes one NaN."""
+    if math.isnan(value):
+        return math.nan
+    if dtype.bits == 64:
+        return value
+    if dtype is BFLOAT16:
+        return _round_bfloat16(value)
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float32(value) if dtype.bits == 32 else np.float16(value))
+
+
+def _round_bfloat16(value: float) -> float:
+    """Round to odd in float32 first: then the second rounding cannot see a false tie."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = np.float32(value)
+    if math.isinf(float(single)) and math.isinf(value):
+        return value
+    bits = int(single.view(np.uint32))
+    error = value - float(single) if math.isfinite(float(single)) else -math.copysign(1.0, value)
+    if error != 0.0:  # step toward zero if float32 rounded away from it, then make the last bit odd
+        if (error > 0) != (value > 0):
+            bits -= 1
+        bits |= 1
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return float(struct.unpack("<f", struct.pack("<I", bits))[0])

@@ -1,0 +1,171 @@
+"""The interned node, walks over graphs of it, and integer bounds computed as nodes are made."""
+
+import math
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+from compiler.errors import IRError
+from compiler.ir.dtype import BOOL, DType, Kind, round_to, wrap
+from compiler.ir.op import FIELDS, Field, Op
+
+Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
+
+_CONST = Op.CONST
+_SYMBOLIC_OPS = frozenset(
+    op
+    for op, fields in FIELDS.items()
+    if any(kind in (Field.SIZE, Field.VIEWS, Field.AXES) for _, kind in fields)
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class Node:
+    """One operation. Made by `intern` alone, so equal nodes are one object; `attr` follows FIELDS[op]."""
+
+    op: Op
+    dtype: DType
+    src: "tuple[Node, ...]"
+    attr: tuple[Attr, ...]
+
+    def __repr__(self) -> str:
+        pairs = zip(FIELDS[self.op], self.attr, strict=True)
+        fields = "".join(f" {name}={value}" for (name, _), value in pairs)
+        return f"<{self.op.name} {self.dtype}{fields} of {len(self.src)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (intern, (self.op, self.dtype, self.src, self.attr))
+
+    @property
+    def value(self) -> int | float | bool:
+        """The number of a CONST."""
+        assert self.op is _CONST
+        return self.attr[0]  # type: ignore[no-any-return]  # attr is typed by FIELDS
+
+    @property
+    def is_const(self) -> bool:
+        """Whether this is a CONST without a view."""
+        return self.op is _CONST and self.attr[1] is None
+
+
+Size: TypeAlias = int | Node
+
+_table: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
+_lock = threading.Lock()  # two threads would otherwise intern two equal nodes
+
+
+def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, ...] = ()) -> Node:
+    """The one node (op, dtype, src, attr). Never folds."""
+    key: tuple[Any, ...] = (op, dtype, src, attr)
+    if op is _CONST:
+        attr, bits = _canonical_const(dtype, attr)
+        key = (op, dtype, bits, attr[1])
+    found = _table.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _table.get(key)
+        if found is None:
+            found = _table[key] = Node(op, dtype, src, attr)
+        return found
+
+
+def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, ...], Attr]:
+    """0.0, -0.0, 0 and False are equal to Python: floats are told apart by their bits."""
+    value, view = attr if len(attr) == 2 else (attr[0], None)
+    if isinstance(value, float):
+        bits = struct.pack("<d", math.nan if math.isnan(value) else value)
+        return (math.nan if math.isnan(value) else value, view), bits
+    return (value, view), (type(value).__name__, value)
+
+
+def const(dtype: DType, value: float | bool) -> Node:
+    """A CONST holding `value` converted to `dtype`: integers wrap, floats round once; a vector dtype gives a SPLAT."""
+    if dtype.count > 1:
+        return intern(Op.SPLAT, dtype, (const(dtype.scalar, value),))
+    if dtype.kind is Kind.FLOAT:
+        return intern(_CONST, dtype, (), (round_to(dtype, _as_float(value)), None))
+    if dtype is BOOL:
+        return intern(_CONST, dtype, (), (bool(value), None))
+    if isinstance(value, float) and value != int(value):
+        raise IRError(f"constant {value} of {dtype}: is not an integer, cast it first")
+    return intern(_CONST, dtype, (), (wrap(dtype, int(value)), None))
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def attr_nodes(node: Node) -> tuple[Node, ...]:
+    """The symbolic sizes inside a node's attributes, left to right."""
+    if node.op not in _SYMBOLIC_OPS:
+        return ()
+    found: list[Node] = []
+    for (_, kind), value in zip(FIELDS[node.op], node.attr, strict=True):
+        if kind is Field.SIZE and isinstance(value, Node):
+            found.append(value)
+        elif kind is Field.AXES:
+            found.extend(size for _, size in value if isinstance(size, Node))
+        elif kind is Field.VIEWS and value is not None:
+            found.extend(value.nodes())
+    return tuple(found)
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """Sources, then the symbolic sizes in the attributes."""
+    return node.src + attr_nodes(node) if node.op in _SYMBOLIC_OPS else node.src
+
+
+def toposort(*roots: Node) -> list[Node]:
+    """Every node reachable from `roots` once, operands before users, in depth-first order of operands."""
+    order: list[Node] = []
+    done: set[Node] = set()
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for root in roots:
+        if root in done:
+            continue
+        done.add(root)
+        stack.append((root, iter(operands(root))))
+        while stack:
+            node, rest = stack[-1]
+            for child in rest:
+                if child not in done:
+                    done.add(child)
+                    stack.append((child, iter(operands(child))))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order
+
+
+def replace_src(node: Node, src: tuple[Node, ...]) -> Node:
+    """`node` over other sources, without folding."""
+    return node if src == node.src else intern(node.op, node.dtype, src, node.attr)
+
+
+def substitute(
+    root: Node, mapping: Mapping[Node, Node], build: Callable[..., Node] = intern
+) -> Node:
+    """`root` with nodes replaced by `mapping`; nodes above a replaced one are made again with `build`.
+
+    Sources only: symbolic sizes inside attributes stay.
+    """
+    done: dict[Node, Node] = dict(mapping)
+    for node in toposort(root):
+        if node not in done:
+            src = tuple([done[child] for child in node.src])
+            done[node] = node if src == node.src else build(node.op, node.dtype, src, node.attr)
+    return done[root]
+
+
+def depends_on(root: Node, targets: Iterable[Node]) -> bool:
+    """Whether any of `targets` is reachable from `root`."""
+    wanted = frozenset(targets)
+    return any(node in wanted for node in toposort(root))

@@ -1,0 +1,78 @@
+"""The hook through which every compile can be watched. Observers are process-wide: compiles on worker threads are seen."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compiler.ir import Node
+from compiler.options import CompileOptions
+from compiler.target import Target
+
+if TYPE_CHECKING:
+    from compiler.compile import Compiled
+    from compiler.kernel import Opt
+
+
+@dataclass(frozen=True, slots=True)
+class CompileStarted:
+    """Sent before any work is done: a crash or an endless pass leaves at least this."""
+
+    ast: Node
+    target: Target
+    options: CompileOptions
+    opts: "tuple[Opt, ...] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileFinished:
+    """The whole result of the compile `started`."""
+
+    started: CompileStarted
+    compiled: "Compiled"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileFailed:
+    """The compile `started` raised `error`, one line."""
+
+    started: CompileStarted
+    error: str
+
+
+CompileEvent = CompileStarted | CompileFinished | CompileFailed
+Observer = Callable[[CompileEvent], None]
+
+_observers: tuple[Observer, ...] = ()  # owned by subscribe and unsubscribe, replaced whole under the lock
+_lock = threading.Lock()
+
+
+def subscribe(observer: Observer) -> None:
+    """Call `observer` with every event from now on, in every thread of this process."""
+    global _observers  # noqa: PLW0603  # the one process-wide registry, see the module docstring
+    with _lock:
+        _observers = (*_observers, observer)
+
+
+def unsubscribe(observer: Observer) -> None:
+    """Stop calling `observer`."""
+    global _observers  # noqa: PLW0603  # the one process-wide registry, see the module docstring
+    with _lock:
+        _observers = tuple(other for other in _observers if other is not observer)
+
+
+@contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """Call `observer` with every event of the block."""
+    subscribe(observer)
+    try:
+        yield
+    finally:
+        unsubscribe(observer)
+
+
+def notify(event: CompileEvent) -> None:
+    """Tell every observer, in the order of subscription. What an observer raises reaches the compile's caller."""
+    for observer in _observers:
+        observer(event)

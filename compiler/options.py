@@ -1,0 +1,106 @@
+"""Every switch that changes generated code. To add one: a field in a group below, and a test that shows it."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import TypeVar
+
+from compiler.errors import OptionError
+
+
+class Transcendental(Enum):
+    """Who computes exp2, log2, sin, ...: IEEE operations in the IR, or the platform's functions."""
+
+    PORTABLE = "portable"
+    NATIVE = "native"
+
+
+class Heuristics(Enum):
+    """How opts are chosen when the caller gives none."""
+
+    DEFAULT = "default"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class MathOptions:
+    transcendental: Transcendental = Transcendental.PORTABLE
+    fma: bool = True  # a product that feeds a sum reduce becomes MULACC
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOptions:
+    heuristics: Heuristics = Heuristics.DEFAULT
+    max_nodes: int = 20_000  # nodes of one stage; more is an error that names the opt
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """The options of one compile. `name` is the user's name for the kernel, None for a derived one."""
+
+    math: MathOptions = MathOptions()
+    schedule: ScheduleOptions = ScheduleOptions()
+    name: str | None = None
+
+
+DEFAULT = CompileOptions()
+
+_T = TypeVar("_T")
+Scalar = int | float | bool | str | None
+
+
+def flatten(options: CompileOptions) -> dict[str, Scalar]:
+    """Every option by dotted name, e.g. math.fma; enums by value."""
+    return dict(_items(options, ""))
+
+
+def _items(group: object, prefix: str) -> list[tuple[str, Scalar]]:
+    found: list[tuple[str, Scalar]] = []
+    assert is_dataclass(group)
+    for field in fields(group):
+        value = getattr(group, field.name)
+        if is_dataclass(value):
+            found.extend(_items(value, f"{prefix}{field.name}."))
+        else:
+            found.append((prefix + field.name, value.value if isinstance(value, Enum) else value))
+    return found
+
+
+def unflatten(values: dict[str, Scalar]) -> CompileOptions:
+    """Options from dotted names over the defaults. Raises OptionError for an unknown name or value."""
+    known = flatten(DEFAULT)
+    for name in values:
+        if name not in known:
+            raise OptionError(f"option {name!r} is unknown: use one of {', '.join(known)}")
+    return CompileOptions(
+        math=_group(MathOptions, "math.", values),
+        schedule=_group(ScheduleOptions, "schedule.", values),
+        name=_named(values.get("name")),
+    )
+
+
+def _named(value: Scalar) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise OptionError(f"option name is {value!r}: use a string")
+    return value
+
+
+def _group(group: type[_T], prefix: str, values: dict[str, Scalar]) -> _T:
+    default = group()
+    chosen: dict[str, object] = {}
+    for field in fields(group):  # type: ignore[arg-type]  # every group is a dataclass
+        if prefix + field.name not in values:
+            continue
+        value, like = values[prefix + field.name], getattr(default, field.name)
+        chosen[field.name] = _convert(prefix + field.name, value, like)
+    return group(**chosen)
+
+
+def _convert(name: str, value: Scalar, like: object) -> object:
+    if isinstance(like, Enum):
+        allowed = [member.value for member in type(like)]
+        if value not in allowed:
+            raise OptionError(f"option {name} is {value!r}: use one of {', '.join(allowed)}")
+        return type(like)(value)
+    if type(value) is not type(like):
+        raise OptionError(f"option {name} is {value!r}: use a value of type {type(like).__name__}")
+    return value

@@ -1,0 +1,53 @@
+"""What a device can do, without a device. To add one: a line in PROFILES."""
+
+from dataclasses import dataclass
+
+from compiler.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What decides the code that is generated; sizes in bytes, work-group sizes in work items."""
+
+    has_local: bool = False  # work-groups, local memory and barriers
+    has_threads: bool = False  # the outermost GLOBAL axis may be cut into ranges that run in parallel
+    shared_bytes: int = 0
+    max_group_items: int = 1
+    max_grid_dims: int = 3
+    vector_widths: tuple[int, ...] = (16, 8, 4, 2)  # lanes, widest first; every other count is split
+    bool_vectors: bool = True  # comparisons and selects of vectors
+    float16: bool = True  # half values can be converted in registers; otherwise they are moved as uint16
+    float64: bool = True
+    fma: bool = True
+    max_upcast: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A backend and a named, frozen set of capabilities; the name is part of a record's key."""
+
+    backend: str
+    profile: str
+    capabilities: Capabilities
+
+
+LLVM = Target("llvm", "cpu", Capabilities(has_threads=True, max_upcast=64))
+OPENCL = Target(
+    "opencl",
+    "opencl-1.2",
+    Capabilities(
+        has_local=True, shared_bytes=32768, max_group_items=1024, bool_vectors=False, float16=False
+    ),
+)
+REFERENCE = Target("reference", "reference", Capabilities())
+PROFILES: tuple[Target, ...] = (LLVM, OPENCL, REFERENCE)
+
+
+def find_target(backend: str, profile: str | None = None) -> Target:
+    """The target of a backend and profile; the backend's first profile by default."""
+    for target in PROFILES:
+        if target.backend == backend and profile in (None, target.profile):
+            return target
+    known = ", ".join(f"{target.backend}/{target.profile}" for target in PROFILES)
+    wanted = backend if profile is None else f"{backend}/{profile}"
+    raise OptionError(f"target {wanted!r} is unknown: use one of {known}")
