@@ -1,5 +1,7 @@
-# Every target does its own set-up and never prompts.
+# Every target does its own set-up; none of them prompts.
 .PHONY: setup demo test test-all
+
+TOX = PATH="$(CURDIR)/.venv/bin:$$PATH" tox run --current-env -e
 
 setup:
 	@ci/setup.sh
@@ -8,7 +10,7 @@ demo: setup
 	@.venv/bin/replay demo
 
 test: setup
-	@.venv/bin/tox run --current-env -e lint,types,layers,replay,unit
+	@$(TOX) lint,types,layers,replay,unit
 
 test-all: setup
-	@.venv/bin/tox run --current-env -e lint,types,layers,replay,unit,slow
+	@$(TOX) lint,types,layers,replay,slow,unit

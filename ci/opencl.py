@@ -1,7 +1,8 @@
-"""See to an OpenCL device that really runs kernels, where that can be done without asking anyone.
+"""See to an OpenCL device that really runs kernels, where that needs nobody's answer.
 
-A platform that can be listed may still be unable to build (a PoCL older than the CPU is), and a broken one may kill
-its process. So each device builds and runs a kernel in a child process of its own.
+Usage: opencl.py FILE. Writes the name of the working device to FILE; no file means there is none.
+A platform that can be listed may still be unable to build (a PoCL older than the CPU is), and a
+broken one may kill its process. So each device runs a kernel in a child process of its own.
 """
 
 import os
@@ -11,11 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-STAMP = Path(sys.prefix) / "opencl-device"  # names the device that worked the last time
 NO_SUCH_DEVICE = 3
 
-# Runs in the child: `argv[1]` is the device's position among all devices of all platforms.
-PROBE = """
+# What the child runs: `argv[1]` is the position of one device among all devices of all platforms.
+PROBE = f"""
 import sys, numpy, pyopencl as cl
 try:
     platforms = cl.get_platforms()
@@ -23,7 +23,7 @@ except cl.LogicError:
     platforms = []
 devices = [device for platform in platforms for device in platform.get_devices()]
 if int(sys.argv[1]) >= len(devices):
-    sys.exit({no_such_device})
+    sys.exit({NO_SUCH_DEVICE})
 device = devices[int(sys.argv[1])]
 context = cl.Context([device])
 queue = cl.CommandQueue(context)
@@ -33,76 +33,86 @@ numbers = numpy.arange(8, dtype=numpy.float32)
 buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=numbers)
 program.twice(queue, numbers.shape, None, buffer)
 result = numpy.empty_like(numbers)
-cl.enqueue_copy(queue, result, buffer).wait()
-assert (result == 2 * numbers).all(), "wrong result"
-print(f"{{device.platform.name.strip()}}: {{device.name.strip()}}, {{device.version.strip()}}")
-""".format(no_such_device=NO_SUCH_DEVICE)
+cl.enqueue_copy(queue, result, buffer)
+assert (result == 2 * numbers).all(), result
+print(device.platform.name, device.driver_version, device.name, sep=", ")
+"""
+
+APT_GET = [
+    "apt-get",
+    "--quiet=2",
+    "--option=DPkg::Lock::Timeout=60",
+    "--option=Acquire::Retries=1",
+    "--option=Acquire::http::Timeout=20",
+]
 
 
 def working_device() -> str | None:
     """The name of the first device that builds and runs a kernel."""
-    with tempfile.TemporaryDirectory() as cache:
-        environment = os.environ | {"POCL_CACHE_DIR": cache}
-        for position in range(64):
-            command = [sys.executable, "-c", PROBE, str(position)]
-            try:
-                child = subprocess.run(
-                    command, env=environment, capture_output=True, text=True, timeout=120, check=False
-                )
-            except subprocess.TimeoutExpired:
-                continue
-            if child.returncode == 0:
-                return child.stdout.strip().splitlines()[-1]
-            if child.returncode == NO_SUCH_DEVICE:
-                break
-    return None
-
-
-def why_not_installable() -> str | None:
-    if shutil.which("apt-get") is None:
-        return "this machine has no apt-get"
-    if os.geteuid() != 0:
-        return "not root; `apt-get install pocl-opencl-icd` would do"
+    for position in range(64):
+        with tempfile.TemporaryDirectory() as cache:  # a shared cold PoCL cache fails builds
+            environment = os.environ | {"POCL_CACHE_DIR": cache}
+            child = _run([sys.executable, "-c", PROBE, str(position)], environment, timeout_s=120)
+        if child is None:
+            continue
+        if child.returncode == NO_SUCH_DEVICE:
+            break
+        if child.returncode == 0:
+            return child.stdout.strip().splitlines()[-1]
     return None
 
 
 def install_pocl() -> str | None:
-    """Install Debian's PoCL; returns what went wrong."""
+    """Install Debian's PoCL, or say why not. Never asks."""
+    if shutil.which("apt-get") is None:
+        return "there is no apt-get to install pocl-opencl-icd with"
+    if os.geteuid() != 0:
+        return "apt-get install pocl-opencl-icd would do, but needs root"
+    print("setup: no working OpenCL device, installing pocl-opencl-icd", flush=True)
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "pocl-opencl-icd"]):
-        command = ["apt-get", "--quiet", "--quiet", *arguments]
-        child = subprocess.run(
+    # A failed update may only mean one dead source: the install after it decides.
+    _run([*APT_GET, "update"], environment, timeout_s=300)
+    install = [*APT_GET, "install", "--yes", "--no-install-recommends", "pocl-opencl-icd"]
+    child = _run(install, environment, timeout_s=600)
+    if child is None:
+        return "apt-get install pocl-opencl-icd took over 600 s"
+    if child.returncode != 0:
+        why = (child.stderr.strip().splitlines() or ["no message"])[-1]
+        return f"apt-get install pocl-opencl-icd failed: {why}"
+    return None
+
+
+def _run(
+    command: list[str], environment: dict[str, str], timeout_s: int
+) -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(
             command,
             env=environment,
+            timeout=timeout_s,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
-        # A failed update may only mean one dead source: the install that follows decides.
-        if child.returncode != 0 and arguments[0] == "install":
-            return f"apt-get install pocl-opencl-icd failed: {child.stderr.strip().splitlines()[-1:]}"
-    return None
+    except subprocess.TimeoutExpired:
+        return None
 
 
-def main() -> None:
-    if STAMP.exists():
-        return
-    device = working_device()
+def main(found: Path) -> None:
     reason = None
+    device = working_device()
     if device is None:
-        reason = why_not_installable()
+        reason = install_pocl()
         if reason is None:
-            print("setup: no working OpenCL device, installing pocl-opencl-icd", flush=True)
-            reason = install_pocl()
+            reason = "pocl-opencl-icd is installed, but runs no kernel"
             device = working_device()
     if device is None:
-        reason = reason or "pocl-opencl-icd is installed and cannot run a kernel"
-        print(f"setup: going on with LLVM alone, OpenCL is missing ({reason})")
+        print(f"setup: going on with LLVM alone, no OpenCL device works: {reason}")
         return
-    print(f"setup: OpenCL works ({device})")
-    STAMP.write_text(device + "\n", encoding="utf-8")
+    print(f"setup: OpenCL works: {device}")
+    found.write_text(device + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 venv=.venv
-stamp=$venv/installed-for        # the checksum of what the installation depended on
+stamp=$venv/installed-for        # a checksum of what the installation depended on
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 say() { echo "setup: $*"; }
@@ -26,9 +26,11 @@ make_venv() {
 
 wanted=$(cat pyproject.toml ci/setup.sh | cksum)
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
-    [ -x "$venv/bin/python" ] && "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv
+    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv
     say "installing into $venv"
     "$venv/bin/python" -m pip install --quiet --editable '.[dev,onnx]'
     echo "$wanted" >"$stamp"
 fi
-"$venv/bin/python" ci/opencl.py
+
+device=$venv/opencl-device       # names the OpenCL device that was seen to work
+[ -e "$device" ] || "$venv/bin/python" ci/opencl.py "$device"

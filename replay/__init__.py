@@ -1,1 +1,1 @@
-"""Replay a corpus of kernels against a compiler and say what changed, whether it is right, and why."""
+"""Replay a corpus of kernels: say what changed, whether it is right, and why."""
