@@ -15,7 +15,7 @@ make_venv() {
         say "$python is older than Python 3.11; name a newer one with PYTHON=..."
         exit 1
     }
-    "$python" -m venv --clear "$venv" && return
+    "$python" -m venv --clear "$venv" >/dev/null 2>&1 && return
     # Debian's python3 comes without ensurepip: let a pip from outside fill the environment.
     "$python" -m venv --clear --without-pip "$venv"
     "$python" -m pip --python "$venv/bin/python" install --quiet pip && return
