@@ -1,5 +1,6 @@
 """Integer intervals: the least and greatest value a scalar integer node can take, from its operands' intervals."""
 
+from collections.abc import Callable
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -183,12 +184,12 @@ def _hull(node: Node, *lanes: Interval) -> Interval:
     return min(low for low, _ in lanes), max(high for _, high in lanes)
 
 
-_LEAVES = {Op.CONST: _const, Op.VAR: _var}
-_COMBINE = {
+_LEAVES: dict[Op, Callable[..., Interval]] = {Op.CONST: _const, Op.VAR: _var}
+_COMBINE: dict[Op, Callable[..., Interval]] = {
     Op.RANGE: _range, Op.SPECIAL: _range, Op.ADD: _add, Op.SUB: _sub, Op.NEG: _neg, Op.MUL: _mul, Op.IDIV: _idiv,
     Op.MOD: _mod, Op.MAX: _max, Op.MIN: _min, Op.WHERE: _where, Op.AND: _and, Op.OR: _or, Op.SHR: _shr,
     Op.SHL: _shl, Op.LT: _lt, Op.LE: _le, Op.EQ: _eq, Op.NE: _ne, Op.NOT: _not, Op.CAST: _cast,
     Op.SPLAT: _hull, Op.STACK: _hull, Op.LANE: _hull,
 }  # fmt: skip
 _FROM_SOURCES = frozenset(_COMBINE)
-_RULES = {**_LEAVES, **_COMBINE}
+_RULES: dict[Op, Callable[..., Interval]] = {**_LEAVES, **_COMBINE}

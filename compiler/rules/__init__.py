@@ -1,0 +1,31 @@
+"""Rewrite rules by topic, and the builder that applies them. To add one: a function and a Rule in its file's RULES."""
+
+from compiler.rules import algebra, compare, divmod, fold, gates
+from compiler.rules.builder import Application, Rule, RulesByOp, index_by_op
+from compiler.rules.builder import Builder as RuleBuilder
+from compiler.rules.fold import cast_value, constant_of
+from compiler.rules.linear import build_linear, exact_interval, exact_linear, linear
+
+ALL = (
+    *fold.RULES,  # constants first: the other rules may then take one operand to be no constant
+    *algebra.RULES,
+    *divmod.RULES,
+    *compare.RULES,
+    *gates.RULES,
+)
+_BY_OP = index_by_op(ALL)
+
+
+class Builder(RuleBuilder):
+    """A builder that folds by every rule."""
+
+    __slots__ = ()
+
+    def __init__(self, limit: int | None = None, trace: list[Application] | None = None) -> None:
+        super().__init__(_BY_OP, limit, trace)
+
+
+__all__ = [
+    "ALL", "Application", "Builder", "Rule", "RulesByOp", "build_linear", "cast_value", "constant_of",
+    "exact_interval", "exact_linear", "index_by_op", "linear",
+]  # fmt: skip
