@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make .venv with everything the project needs; quick when nothing changed since the last time. Never prompts.
+# Make .venv and .models with everything the project needs; quick when nothing changed since the last time. Never prompts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,6 +30,13 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     say "installing into $venv"
     "$venv/bin/python" -m pip install --quiet --editable '.[dev,onnx]'
     echo "$wanted" >"$stamp"
+fi
+
+# The real models of the demo and of the ONNX tests; without them both say so and go on.
+if [ ! -d .models/speechmos ]; then
+    say "fetching the models of the speechmos package into .models"
+    "$venv/bin/python" -m pip install --quiet --no-deps --target .models speechmos==0.0.1.1 ||
+        say "no models: the package speechmos cannot be installed"
 fi
 
 device=$venv/opencl-device       # names the OpenCL device that was seen to work
