@@ -1,0 +1,250 @@
+"""Reading a corpus directory's database without changing a byte, trusting nothing in it.
+
+A database whose log is empty is opened with `mode=ro&immutable=1`. Where a log is left (a writer
+is alive, or was killed), database and log are copied to a temporary directory while writers are
+held still, and SQLite recovers the copy: acknowledged records in the log count, the corpus stays
+as it is. A corpus that this very process is writing is read through SQLite's own locks.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from corpus.directory import (
+    DATABASE_NAME,
+    JOURNAL_NAME,
+    WAL_NAME,
+    fingerprint,
+    has_writer_here,
+    held_still,
+    inaccessible,
+    read_lost,
+    require_corpus,
+    size_of,
+)
+from corpus.encoding import MAX_VALUE_BYTES
+from corpus.errors import (
+    ChangedCorpusError,
+    DamagedCorpusError,
+    ForeignCorpusError,
+    LockedCorpusError,
+)
+from corpus.key import KEY_LENGTH
+from corpus.record import Unreadable
+
+RawItem = tuple[str, bytes] | Unreadable
+
+# All that diskcache puts in a database. Anything else could make a plain query run for ever.
+_KNOWN_OBJECTS = (
+    "Settings",
+    "sqlite_autoindex_Settings_1",
+    "Cache",
+    "Cache_key_raw",
+    "Cache_expire_time",
+    "Cache_store_time",
+    "Settings_count_insert",
+    "Settings_count_delete",
+    "Settings_size_insert",
+    "Settings_size_update",
+    "Settings_size_delete",
+)
+_KEY = f"CASE WHEN length(key) <= {KEY_LENGTH} THEN key ELSE substr(key, 1, {KEY_LENGTH + 1}) END"
+_ROW = (
+    f"{_KEY}, raw, mode, filename IS NULL, typeof(value), length(value),"
+    f" CASE WHEN length(value) <= {MAX_VALUE_BYTES} THEN value END"
+)
+_COLUMNS = frozenset(("key", "raw", "mode", "filename", "value"))
+_MODE_RAW = 1
+
+
+class Database:
+    """The rows of a corpus directory. Use `with`, or `close` it, to drop a temporary copy."""
+
+    def __init__(self, path: Path, wait_s: float) -> None:
+        require_corpus(path)
+        self.path = path
+        self.lost = read_lost(path)
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        with held_still(path, wait_s):
+            self._still = fingerprint(path)
+            self._connection = self._open(wait_s)
+        try:
+            self._connection.execute("PRAGMA trusted_schema = OFF")
+            self._has_rows = refuse_foreign(path, self._connection)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def count(self) -> int:
+        """Count the records, those out of reach included."""
+        if not self._has_rows:
+            return 0
+        try:
+            ((rows,),) = self._connection.execute("SELECT count(*) FROM Cache").fetchall()
+        except sqlite3.DatabaseError:
+            rows = len(self._keys_of_damaged())
+        return max(int(rows), self._expected())
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Yield keys in order, whole records and damaged ones alike."""
+        if not self._has_rows:
+            return
+        where, bounds = _between(prefix)
+        query = f"SELECT {_KEY} FROM Cache {where} ORDER BY key, raw"
+        try:
+            rows = self._connection.execute(query, bounds).fetchall()
+        except sqlite3.DatabaseError:
+            yield from (key for key in self._keys_of_damaged() if key.startswith(prefix))
+        else:
+            yield from (_shown(key) for (key,) in rows)
+
+    def values(self, prefix: str) -> Iterator[RawItem]:
+        """Yield rows in order of their keys; what is not one of our values is `Unreadable`."""
+        if not self._has_rows:
+            return
+        where, bounds = _between(prefix)
+        count, last = 0, ""
+        try:
+            query = f"SELECT {_ROW} FROM Cache {where} ORDER BY key, raw"
+            for row in self._connection.execute(query, bounds):
+                item = _checked(row)
+                count, last = count + 1, item.key if isinstance(item, Unreadable) else item[0]
+                yield item
+        except sqlite3.DatabaseError:
+            for key in self._keys_of_damaged():
+                if key > last and key.startswith(prefix):
+                    count += 1
+                    yield self.value(key) or Unreadable(key, "its page of the database is damaged")
+        self._refuse_changed()
+        if not prefix and (gone := self._expected() - count) > 0:
+            yield Unreadable("", f"{gone} records are out of reach: the database is damaged")
+
+    def value(self, key: str) -> RawItem | None:
+        """Give one row, or None where there is none."""
+        if not self._has_rows:
+            return None
+        query = f"SELECT {_ROW} FROM Cache WHERE key = ?"
+        try:
+            rows = self._connection.execute(query, (key,)).fetchall()
+        except sqlite3.DatabaseError as error:
+            return Unreadable(key, f"its page of the database is damaged: {error}")
+        return _checked(rows[0]) if rows else None
+
+    def why_damaged(self) -> tuple[str, ...]:
+        """Say what SQLite's own check finds wrong with the database, nothing where it is whole."""
+        try:
+            rows = self._connection.execute("PRAGMA integrity_check(20)").fetchall()
+        except sqlite3.DatabaseError as error:
+            return (str(error),)
+        return tuple(str(text) for (text,) in rows if text != "ok")
+
+    def _open(self, wait_s: float) -> sqlite3.Connection:
+        database = self.path / DATABASE_NAME
+        try:
+            if has_writer_here(self.path):
+                return _connect(database, "mode=ro", timeout_s=wait_s)
+            logs = [self.path / name for name in (WAL_NAME, JOURNAL_NAME)]
+            if size_of(database) == 0:
+                return sqlite3.connect(":memory:")
+            if not any(size_of(log) for log in logs):
+                return _connect(database, "mode=ro&immutable=1", timeout_s=wait_s)
+            self._copy = tempfile.TemporaryDirectory(prefix="corpus-")
+            for file in (database, *logs):
+                if size_of(file):
+                    shutil.copyfile(file, Path(self._copy.name) / file.name)
+            return _connect(Path(self._copy.name) / DATABASE_NAME, "mode=rw", timeout_s=wait_s)
+        except OSError as error:
+            raise inaccessible(self.path, error) from None
+        except sqlite3.OperationalError as error:
+            raise LockedCorpusError(self.path, f"{error}; wait for its writers to end") from None
+
+    def _refuse_changed(self) -> None:
+        if self._copy is not None or has_writer_here(self.path):
+            return
+        if fingerprint(self.path) != self._still:
+            raise ChangedCorpusError(
+                self.path, "written to while it was read; read it again when capture has ended"
+            )
+
+    def _expected(self) -> int:
+        """Give the count that triggers keep beside the rows."""
+        try:
+            query = "SELECT value FROM Settings WHERE key = 'count'"
+            rows = self._connection.execute(query).fetchall()
+        except sqlite3.DatabaseError:
+            return 0
+        return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
+
+    def _keys_of_damaged(self) -> list[str]:
+        """Find keys by every way that still leads to some: index and table, from each end."""
+        found: set[str] = set()
+        for query in (
+            f"SELECT {_KEY} FROM Cache ORDER BY key, raw",
+            f"SELECT {_KEY} FROM Cache ORDER BY key DESC, raw DESC",
+            f"SELECT {_KEY} FROM Cache NOT INDEXED ORDER BY rowid",
+            f"SELECT {_KEY} FROM Cache NOT INDEXED ORDER BY rowid DESC",
+        ):
+            try:
+                for (key,) in self._connection.execute(query):
+                    found.add(_shown(key))
+            except sqlite3.DatabaseError:
+                continue
+        return sorted(found)
+
+
+def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
+    """Raise unless a database holds just what a corpus does; say whether it holds a table yet."""
+    try:
+        rows = connection.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(Cache)")}
+    except sqlite3.DatabaseError as error:
+        raise DamagedCorpusError(
+            path, f"its database cannot be read: {error}; restore it from an archive"
+        ) from None
+    for name, kind, sql in rows:
+        is_plain = kind in ("table", "index", "trigger") and "VIRTUAL" not in str(sql)[:24]
+        if name not in _KNOWN_OBJECTS or not is_plain:
+            raise ForeignCorpusError(
+                path, f"its database holds {kind} {str(name)[:40]!r}, which no corpus does"
+            )
+    if columns and not columns >= _COLUMNS:
+        raise ForeignCorpusError(path, "its database has other columns than a corpus has")
+    return bool(columns)
+
+
+def _connect(file: Path, mode: str, *, timeout_s: float) -> sqlite3.Connection:
+    uri = f"file:{quote(str(file.resolve()))}?{mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, check_same_thread=False)
+    connection.text_factory = lambda text: text.decode(errors="backslashreplace")
+    return connection
+
+
+def _between(prefix: str) -> tuple[str, tuple[str, ...]]:
+    if not prefix:
+        return "", ()
+    return "WHERE key >= ? AND key < ?", (prefix, prefix + "\U0010ffff")
+
+
+def _shown(key: object) -> str:
+    return key if isinstance(key, str) else repr(key)
+
+
+def _checked(row: tuple[object, ...]) -> RawItem:
+    key, raw, mode, is_inline, kind, length, value = row
+    if not isinstance(key, str) or raw != 1:
+        return Unreadable(_shown(key), "its key is an object, not text; nothing of it was loaded")
+    if mode != _MODE_RAW or not is_inline or kind != "blob":
+        return Unreadable(key, "its value is an object or a file, not bytes; nothing was loaded")
+    if not isinstance(value, bytes):
+        return Unreadable(key, f"its value has {length} bytes, {MAX_VALUE_BYTES} are allowed")
+    return key, value

@@ -1,0 +1,107 @@
+"""Reading a corpus, whatever it is kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from corpus.database import Database, RawItem
+from corpus.encoding import decode_record
+from corpus.errors import EmptyCorpusError, UnreadableError
+from corpus.record import Item, Stored, Unreadable
+
+
+class Source(Protocol):
+    """What a Reader reads: rows in order of their keys, each either bytes or `Unreadable`."""
+
+    path: Path
+    lost: int
+
+    def count(self) -> int: ...
+    def keys(self, prefix: str) -> Iterator[str]: ...
+    def values(self, prefix: str) -> Iterator[RawItem]: ...
+    def value(self, key: str) -> RawItem | None: ...
+    def why_damaged(self) -> tuple[str, ...]: ...
+    def close(self) -> None: ...
+
+
+class Reader:
+    """The records of a corpus in order of their keys. Every one is a `Stored` or an `Unreadable`.
+
+    `lost` counts records that could not be stored when the corpus was captured; where there are
+    any, the corpus is incomplete, and nothing that is found in it proves that nothing is missing.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.path = source.path
+        self.lost = source.lost
+
+    def __len__(self) -> int:
+        return self._source.count()
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.items()
+
+    def items(self, prefix: str = "") -> Iterator[Item]:
+        """Yield all records whose key begins with `prefix`."""
+        return (_decoded(item) for item in self._source.values(prefix))
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Yield keys without reading their records."""
+        return self._source.keys(prefix)
+
+    def values(self, prefix: str = "") -> Iterator[RawItem]:
+        """Yield keys with their stored bytes, whole or not; `decode_record` checks them."""
+        return self._source.values(prefix)
+
+    def read(self, key: str) -> Item | None:
+        """Give one record by its whole key, None where there is none."""
+        item = self._source.value(key)
+        return None if item is None else _decoded(item)
+
+    def why_damaged(self) -> tuple[str, ...]:
+        """Say what is wrong with the container itself, beside what its records show."""
+        return self._source.why_damaged()
+
+    def close(self) -> None:
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_reader(path: Path | str, *, wait_s: float = 5.0, allow_empty: bool = False) -> Reader:
+    """Open a corpus for reading. Makes nothing, changes nothing, runs nothing of what it reads.
+
+    Raises the error that tells a missing, empty, foreign or locked place apart. With `allow_empty`
+    a corpus without a record is not an error, as long as it is one.
+    """
+    path = Path(path).absolute()
+    reader = Reader(Database(path, wait_s))
+    if len(reader) or allow_empty:
+        return reader
+    reader.close()
+    raise EmptyCorpusError(
+        path, f"holds no records; fill it with `replay capture --corpus {path} -- CMD`"
+    )
+
+
+def _decoded(item: RawItem) -> Item:
+    if isinstance(item, Unreadable):
+        return item
+    key, value = item
+    try:
+        return Stored(key, decode_record(key, value))
+    except UnreadableError as error:
+        return Unreadable(key, str(error))

@@ -1,0 +1,396 @@
+"""Writing a corpus directory. The only place that knows diskcache.
+
+A record is durable when a call returns: a committed write survives kill -9 of any process. A loss
+of power may take the writes of the last moments (SQLite's log is not synchronised at every commit),
+but never damages older ones.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import diskcache
+
+from corpus.database import refuse_foreign
+from corpus.directory import (
+    DATABASE_NAME,
+    held_still,
+    inaccessible,
+    make_corpus,
+    note_writer,
+    raise_lost,
+    size_of,
+)
+from corpus.encoding import MAX_OCCURRENCES, Value, decode_record, encode_record, seal, unseal
+from corpus.errors import (
+    CorpusError,
+    DamagedCorpusError,
+    ForeignCorpusError,
+    FullDiskError,
+    InaccessibleCorpusError,
+    InvalidRecordError,
+    LockedCorpusError,
+    PathError,
+    ReadOnlyCorpusError,
+    UnreadableError,
+)
+from corpus.record import KernelRecord, Status
+
+_SETTINGS = {
+    "eviction_policy": "none",
+    "cull_limit": 0,
+    "size_limit": 2**62,
+    "disk_min_file_size": 2**40,
+    "sqlite_auto_vacuum": 0,
+    "sqlite_mmap_size": 0,
+    "statistics": 0,
+    "tag_index": 0,
+}
+_PRAGMAS = (("synchronous", 1), ("cache_size", 8192), ("mmap_size", 0))
+_MODE_RAW = 1
+
+_FULL = "no room left on its disk; the record was not stored; free some and capture again"
+_READ_ONLY = "cannot be written; give another directory or change its permissions"
+_REFUSALS: tuple[tuple[str, type[PathError], str], ...] = (
+    ("SQLITE_BUSY", LockedCorpusError, "locked by another process for {wait_s:g} s; wait for it"),
+    ("SQLITE_LOCKED", LockedCorpusError, "locked for {wait_s:g} s; wait for its other writers"),
+    ("SQLITE_FULL", FullDiskError, _FULL),
+    ("SQLITE_IOERR_SHMSIZE", FullDiskError, _FULL),
+    ("SQLITE_READONLY", ReadOnlyCorpusError, _READ_ONLY),
+    ("SQLITE_CANTOPEN", ReadOnlyCorpusError, _READ_ONLY),
+    ("SQLITE_PERM", ReadOnlyCorpusError, _READ_ONLY),
+    ("SQLITE_CORRUPT", DamagedCorpusError, "{error}; run `replay corpus check --repair`"),
+    ("SQLITE_NOTADB", DamagedCorpusError, "{error}; run `replay corpus check --repair`"),
+)
+
+# Owner: this module. Writers that a fork must find with no connection open.
+_WRITERS: weakref.WeakSet[Writer] = weakref.WeakSet()
+_PAUSED: list[Writer] = []
+_FORK_HOOKS: list[bool] = []
+
+
+class Added(Enum):
+    """What became of a record that was given to a writer."""
+
+    NEW = "new"
+    COUNTED = "counted"
+    COMPLETED = "completed"
+    KEPT = "kept"
+
+
+class Writer:
+    """Puts records into one corpus; threads may share it, forked children go on with it.
+
+    What cannot be stored raises, and is counted: in `lost`, and in the corpus itself where even
+    that is still possible.
+    """
+
+    def __init__(self, path: Path, wait_s: float) -> None:
+        self.path = path
+        self._wait_s = wait_s
+        self._lock = threading.Lock()  # held while the one connection is in use, and while forking
+        self._unstored: set[str] = set()
+        self._cache = _open_cache(path, wait_s)
+        self._is_open = True
+        note_writer(path, 1)
+        _survive_forks(self)
+
+    @property
+    def lost(self) -> int:
+        """How many records this writer was given and could not store."""
+        return len(self._unstored)
+
+    def add(self, record: KernelRecord) -> Added:
+        """Store what was asked. Asked before, only its count goes up: the first answer stays."""
+        key, value = encode_record(record)
+        with self._storing(key) as cache:
+            old = cache.get(key)
+            if old is None:
+                cache.set(key, value, retry=True)
+                return Added.NEW
+            counted = _counted(key, old, record.provenance.occurrences)
+            if record.status is Status.STARTED or not _is_started(key, old):
+                cache.set(key, counted, retry=True)
+                return Added.COUNTED
+            cache.set(key, _completed(key, counted, value), retry=True)
+            return Added.COMPLETED
+
+    def complete(self, record: KernelRecord) -> Added:
+        """Store how a started compile ended. Its asking has been counted by `add` already."""
+        key, value = encode_record(record)
+        with self._storing(key) as cache:
+            old = cache.get(key)
+            if old is None:
+                cache.set(key, value, retry=True)
+                return Added.NEW
+            if not _is_started(key, old):
+                return Added.KEPT
+            cache.set(key, _completed(key, old, value), retry=True)
+            return Added.COMPLETED
+
+    def count(self, key: str, times: int = 1) -> Added:
+        """Raise the count of a record that is there, as where a cached kernel is used again."""
+        with self._writing() as cache:
+            old = cache.get(key)
+            if old is None:
+                raise UnreadableError(f"record {key[:12]}: not in corpus {self.path}; add it first")
+            cache.set(key, _counted(key, old, times), retry=True)
+            return Added.COUNTED
+
+    def replace(self, record: KernelRecord) -> None:
+        """Store a record in place of whatever is under its key: a deliberate new baseline."""
+        self.put(*encode_record(record))
+
+    def put(self, key: str, value: bytes) -> None:
+        """Store bytes as they are, in place of what is there. Raises if they are not whole."""
+        decode_record(key, value)
+        with self._storing(key) as cache:
+            cache.set(key, value, retry=True)
+
+    def remove(self, key: str) -> bool:
+        """Take a record out; say whether there was one."""
+        with self._writing() as cache:
+            return bool(cache.delete(key, retry=True))
+
+    def note_lost(self, count: int = 1) -> None:
+        """Mark the corpus as incomplete for records that never reached this writer."""
+        try:
+            raise_lost(self.path, count)
+        except OSError as error:
+            raise inaccessible(self.path, error) from None
+
+    def close(self) -> None:
+        """Let go of the corpus; the last writer to do so leaves it without a log."""
+        with self._lock:
+            if self._is_open:
+                self._is_open = False
+                self._cache.close()
+                note_writer(self.path, -1)
+
+    def pause(self) -> None:
+        """Close the connection and keep every thread from opening it, until `resume`."""
+        self._lock.acquire()
+        self._cache.close()
+
+    def resume(self) -> None:
+        """End a `pause`."""
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _storing(self, key: str) -> Iterator[_SharedCache]:
+        """Write one record, or count it as lost."""
+        try:
+            with self._writing() as cache:
+                yield cache
+        except CorpusError:
+            self._note_unstored(key)
+            raise
+        if key in self._unstored:
+            self._unstored.discard(key)
+            raise_lost(self.path, -1)
+
+    def _note_unstored(self, key: str) -> None:
+        if key in self._unstored:
+            return
+        self._unstored.add(key)
+        with suppress(OSError, PathError):  # the caller hears of it in any case
+            raise_lost(self.path, 1)
+
+    @contextmanager
+    def _writing(self) -> Iterator[_SharedCache]:
+        """Run one transaction. It waits for other writers once; a second wait is not worth it."""
+        with self._lock:
+            cache = self._cache
+            if not self._is_open:
+                raise InaccessibleCorpusError(self.path, "its writer is closed; open another")
+            try:
+                with cache.transact():  # retry=True here would spin for ever on a full disk
+                    yield cache
+            except (diskcache.Timeout, sqlite3.Error) as error:
+                cache.close()  # and with it whatever half a transaction is left
+                cause = error.__context__ if isinstance(error, diskcache.Timeout) else error
+                refusal = _refusal(self.path, cause, cache.timeout)
+                cache.wait_at_most(0.0 if isinstance(refusal, LockedCorpusError) else self._wait_s)
+                raise refusal from None
+            cache.wait_at_most(self._wait_s)
+
+
+def open_writer(path: Path | str, *, wait_s: float = 30.0) -> Writer:
+    """Open a corpus directory for writing; make it where nothing or an empty directory is."""
+    path = Path(path).absolute()
+    try:
+        make_corpus(path)
+    except OSError as error:
+        raise _os_refusal(path, error) from None
+    return Writer(path, wait_s)
+
+
+class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
+    """Text keys and bytes values, kept inside the database; everything else is refused.
+
+    diskcache's own Disk loads objects (CVE-2025-69872) and deletes files that a row names.
+    """
+
+    def put(self, key: object) -> tuple[str, bool]:
+        if type(key) is not str:
+            raise InvalidRecordError(f"key {key!r}: {type(key).__name__} where text belongs")
+        return key, True
+
+    def get(self, key: object, raw: object) -> str:
+        if type(key) is not str or raw != 1:
+            raise UnreadableError("key: an object, not text; nothing of it was loaded")
+        return key
+
+    def store(
+        self, value: object, read: object, key: object = None
+    ) -> tuple[int, int, None, bytes]:
+        if type(value) is not bytes or read:
+            raise InvalidRecordError(f"value: {type(value).__name__} where bytes belong")
+        return 0, _MODE_RAW, None, value
+
+    def fetch(self, mode: object, filename: object, value: object, read: object) -> bytes:
+        if mode != _MODE_RAW or filename is not None or type(value) is not bytes or read:
+            raise UnreadableError("value: an object or a file, not bytes; nothing was loaded")
+        return value
+
+    def remove(self, file_path: object) -> None:
+        """Delete nothing: no value of ours is in a file."""
+
+
+class _SharedCache(diskcache.Cache):  # type: ignore[misc]  # diskcache has no types
+    """A Cache with one connection for all threads, so that it can be closed before a fork.
+
+    A forked child that goes on with its parent's connection, or closes it, breaks the locks of
+    both. diskcache keeps one connection a thread, and only that thread could close it.
+    """
+
+    _connection: sqlite3.Connection | None = None
+    _timeout: float
+
+    def wait_at_most(self, wait_s: float) -> None:
+        """Set how long a transaction waits for others to end theirs."""
+        if wait_s != self._timeout:
+            self._timeout = wait_s
+            self.close()
+
+    @property
+    def _con(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = sqlite3.connect(
+                Path(self.directory) / DATABASE_NAME,
+                timeout=self._timeout,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            for name, value in _PRAGMAS:
+                self._connection.execute(f"PRAGMA {name} = {value}")
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _open_cache(path: Path, wait_s: float) -> _SharedCache:
+    """Open or make the database, waiting no longer than asked; diskcache alone would wait 60 s."""
+    try:
+        with held_still(path, wait_s):
+            pass
+        if size_of(path / DATABASE_NAME):
+            _refuse_foreign_database(path, wait_s)
+        return _SharedCache(str(path), timeout=wait_s, disk=BytesDisk, **_SETTINGS)
+    except (diskcache.Timeout, sqlite3.Error) as error:
+        raise _refusal(path, error, wait_s) from None
+    except OSError as error:
+        raise _os_refusal(path, error) from None
+
+
+def _refuse_foreign_database(path: Path, wait_s: float) -> None:
+    """Refuse a database whose settings diskcache would run as statements of another's choice."""
+    connection = sqlite3.connect(path / DATABASE_NAME, timeout=wait_s)
+    try:
+        if not refuse_foreign(path, connection):
+            return
+        query = "SELECT key, value FROM Settings WHERE key LIKE 'sqlite%'"
+        for name, value in connection.execute(query):
+            if name not in diskcache.DEFAULT_SETTINGS or not isinstance(value, int | str):
+                raise ForeignCorpusError(path, f"its database has the setting {str(name)[:40]!r}")
+            if isinstance(value, str) and value != "wal":
+                raise ForeignCorpusError(path, f"its database sets {name} to {value[:40]!r}")
+    finally:
+        connection.close()
+
+
+def _counted(key: str, value: bytes, times: int) -> bytes:
+    occurrences, body = unseal(key, value)
+    return seal(key, Value(min(occurrences + times, MAX_OCCURRENCES), body))
+
+
+def _completed(key: str, started: bytes, finished: bytes) -> bytes:
+    return seal(key, Value(unseal(key, started).occurrences, unseal(key, finished).body))
+
+
+def _is_started(key: str, value: bytes) -> bool:
+    return decode_record(key, value).status is Status.STARTED
+
+
+def _refusal(path: Path, error: BaseException | None, wait_s: float) -> PathError:
+    """Say in our words why SQLite would not write."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    for prefix, kind, fact in _REFUSALS:
+        if name.startswith(prefix):
+            return kind(path, fact.format(error=error, wait_s=wait_s))
+    return InaccessibleCorpusError(path, f"{error}; check the disk it lies on")
+
+
+def _os_refusal(path: Path, error: OSError) -> PathError:
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return FullDiskError(path, _FULL)
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            return ReadOnlyCorpusError(path, _READ_ONLY)
+        case _:
+            return inaccessible(path, error)
+
+
+def _survive_forks(writer: Writer) -> None:
+    if not _FORK_HOOKS:
+        os.register_at_fork(
+            before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+        )
+        _FORK_HOOKS.append(True)
+    _WRITERS.add(writer)
+
+
+def _before_fork() -> None:
+    _PAUSED.extend(_WRITERS)
+    for writer in _PAUSED:
+        writer.pause()
+
+
+def _after_fork() -> None:
+    for writer in _PAUSED:
+        writer.resume()
+    _PAUSED.clear()
