@@ -1,4 +1,4 @@
-"""Integer intervals: the least and greatest value a scalar integer node can take, from its operands' intervals."""
+"""Integer intervals: the least and greatest value a node can take, from its operands' intervals."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -14,7 +14,7 @@ _memo: WeakKeyDictionary[Node, Interval] = WeakKeyDictionary()  # a pure functio
 
 
 def bounds(root: Node) -> Interval:
-    """The interval of an integer or bool node (of every lane, for a vector). Never wrong, not always tight."""
+    """The interval of an integer or bool node, of every lane. Never wrong, not always tight."""
     found = _memo.get(root)
     if found is not None:
         return found
@@ -186,10 +186,30 @@ def _hull(node: Node, *lanes: Interval) -> Interval:
 
 _LEAVES: dict[Op, Callable[..., Interval]] = {Op.CONST: _const, Op.VAR: _var}
 _COMBINE: dict[Op, Callable[..., Interval]] = {
-    Op.RANGE: _range, Op.SPECIAL: _range, Op.ADD: _add, Op.SUB: _sub, Op.NEG: _neg, Op.MUL: _mul, Op.IDIV: _idiv,
-    Op.MOD: _mod, Op.MAX: _max, Op.MIN: _min, Op.WHERE: _where, Op.AND: _and, Op.OR: _or, Op.SHR: _shr,
-    Op.SHL: _shl, Op.LT: _lt, Op.LE: _le, Op.EQ: _eq, Op.NE: _ne, Op.NOT: _not, Op.CAST: _cast,
-    Op.SPLAT: _hull, Op.STACK: _hull, Op.LANE: _hull,
-}  # fmt: skip
+    Op.RANGE: _range,
+    Op.SPECIAL: _range,
+    Op.ADD: _add,
+    Op.SUB: _sub,
+    Op.NEG: _neg,
+    Op.MUL: _mul,
+    Op.IDIV: _idiv,
+    Op.MOD: _mod,
+    Op.MAX: _max,
+    Op.MIN: _min,
+    Op.WHERE: _where,
+    Op.AND: _and,
+    Op.OR: _or,
+    Op.SHR: _shr,
+    Op.SHL: _shl,
+    Op.LT: _lt,
+    Op.LE: _le,
+    Op.EQ: _eq,
+    Op.NE: _ne,
+    Op.NOT: _not,
+    Op.CAST: _cast,
+    Op.SPLAT: _hull,
+    Op.STACK: _hull,
+    Op.LANE: _hull,
+}
 _FROM_SOURCES = frozenset(_COMBINE)
 _RULES: dict[Op, Callable[..., Interval]] = {**_LEAVES, **_COMBINE}

@@ -1,6 +1,7 @@
 """Element types and their vectors. To add one: a line in SCALARS."""
 
 import math
+import re
 import struct
 from dataclasses import dataclass
 from enum import Enum
@@ -23,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DType:
-    """One interned element type, compared by `is`. `count` > 1 is a vector of `scalar`; `bits` are per lane."""
+    """One interned element type, compared by `is`; `count` > 1 is a vector. `bits` are per lane."""
 
     name: str
     kind: Kind
@@ -124,15 +125,8 @@ def parse_dtype(text: str) -> DType:
     base, cross, count = text.rpartition("x")
     if text in _BY_NAME:
         return _BY_NAME[text]
-    if (
-        cross
-        and base in _BY_NAME
-        and count.isascii()
-        and count.isdigit()
-        and not count.startswith("0")
-    ):
-        if 1 < int(count) <= MAX_LANES and base != "void":
-            return vector(_BY_NAME[base], int(count))
+    if cross and base in _BY_NAME and base != "void" and re.fullmatch("[1-9][0-9]{0,3}", count):
+        return vector(_BY_NAME[base], int(count))
     raise DTypeError(f"dtype {text!r} is unknown: use one of {type_names}")
 
 

@@ -12,6 +12,7 @@ from compiler.errors import IRError
 from compiler.ir.dtype import BOOL, DType, Kind, round_to, wrap
 from compiler.ir.op import FIELDS, Field, Op
 
+Number: TypeAlias = int | float | bool
 Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
 
 _CONST = Op.CONST
@@ -24,7 +25,7 @@ _SYMBOLIC_OPS = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Node:
-    """One operation. Made by `intern` alone, so equal nodes are one object; `attr` follows FIELDS[op]."""
+    """One operation, made by `intern` alone: equal nodes are one object. `attr` follows FIELDS."""
 
     op: Op
     dtype: DType
@@ -82,8 +83,8 @@ def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, 
     return (value, view), (type(value).__name__, value)
 
 
-def const(dtype: DType, value: float | bool) -> Node:
-    """A CONST holding `value` converted to `dtype`: integers wrap, floats round once; a vector dtype gives a SPLAT."""
+def const(dtype: DType, value: Number) -> Node:
+    """`value` as a CONST (SPLAT for a vector) of `dtype`: integers wrap, floats round once."""
     if dtype.count > 1:
         return intern(Op.SPLAT, dtype, (const(dtype.scalar, value),))
     if dtype.kind is Kind.FLOAT:
@@ -123,7 +124,7 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 
 def toposort(*roots: Node) -> list[Node]:
-    """Every node reachable from `roots` once, operands before users, in depth-first order of operands."""
+    """Every node reachable from `roots` once, operands first, in depth-first order of operands."""
     order: list[Node] = []
     done: set[Node] = set()
     stack: list[tuple[Node, Iterator[Node]]] = []
@@ -153,7 +154,7 @@ def replace_src(node: Node, src: tuple[Node, ...]) -> Node:
 def substitute(
     root: Node, mapping: Mapping[Node, Node], build: Callable[..., Node] = intern
 ) -> Node:
-    """`root` with nodes replaced by `mapping`; nodes above a replaced one are made again with `build`.
+    """`root` with nodes replaced by `mapping`; nodes above one are made again with `build`.
 
     Sources only: symbolic sizes inside attributes stay.
     """
@@ -169,3 +170,17 @@ def depends_on(root: Node, targets: Iterable[Node]) -> bool:
     """Whether any of `targets` is reachable from `root`."""
     wanted = frozenset(targets)
     return any(node in wanted for node in toposort(root))
+
+
+def loop_parts(
+    loop: Node,
+) -> tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
+    """The ranges, inits, accs and values of a LOOP."""
+    ranges, accs = loop.attr
+    src = loop.src
+    return (
+        src[:ranges],
+        src[ranges : ranges + accs],
+        src[ranges + accs : ranges + 2 * accs],
+        src[ranges + 2 * accs :],
+    )

@@ -1,4 +1,4 @@
-"""The ops of the IR with the fields their nodes carry. To add one: a member of Op and a line in FIELDS; see docs/ir.md."""
+"""The ops of the IR and the fields of their nodes. To add one: a member of Op, a line in FIELDS."""
 
 from enum import Enum, auto
 
@@ -126,8 +126,10 @@ FIELDS: dict[Op, tuple[tuple[str, Field], ...]] = {
 FIELDS.update({op: () for op in Op if op not in FIELDS})
 
 UNARY = frozenset(
-    (Op.NEG, Op.NOT, Op.SQRT, Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF)
-    + (Op.TRUNC, Op.FLOOR, Op.CEIL, Op.RINT)
+    (
+        *(Op.NEG, Op.NOT, Op.SQRT, Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF),
+        *(Op.TRUNC, Op.FLOOR, Op.CEIL, Op.RINT),
+    )
 )
 CONVERSIONS = frozenset((Op.CAST, Op.BITCAST))
 COMPARISONS = frozenset((Op.LT, Op.LE, Op.EQ, Op.NE))

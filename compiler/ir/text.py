@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from compiler.errors import DTypeError, ParseError
 from compiler.ir.dtype import DType, Kind, parse_dtype
-from compiler.ir.node import Attr, Node, Size, intern, toposort
+from compiler.ir.node import Attr, Node, Number, Size, intern, toposort
 from compiler.ir.op import FIELDS, AxisKind, Field, Op
 from compiler.ir.view import View
 from compiler.ir.viewstack import ViewStack
@@ -34,7 +34,7 @@ def _print_line(node: Node, number: Mapping[Node, int]) -> str:
     return f"%{number[node]} = {node.op.name} {node.dtype}{sources}{fields}"
 
 
-def _print_value(value: float | bool, number: Mapping[Node, int]) -> str:
+def _print_value(value: Number, number: Mapping[Node, int]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else value.hex()
@@ -82,7 +82,7 @@ _PRINTERS: dict[Field, Callable[[Attr, Mapping[Node, int]], str]] = {
 
 
 def parse_node(text: str) -> Node:
-    """The root node of `text`. Never folds. Raises ParseError naming the line and what was expected."""
+    """The root node of `text`, never folded. A ParseError names the line and what is wrong."""
     lines = text.split("\n")
     if lines[0] != HEADER:
         raise ParseError(
@@ -139,26 +139,9 @@ def _reference(digits: str, nodes: list[Node]) -> Node:
 
 
 def _parse(kind: Field, word: str, dtype: DType, nodes: list[Node]) -> Attr:
-    match kind:
-        case Field.VALUE:
-            return _parse_value(word, dtype)
-        case Field.OP:
-            return _lookup(word, _OPS, "op")
-        case Field.KIND:
-            return _lookup(word, _KINDS, "axis kind")
-        case Field.NAMES:
-            return tuple([_parse_name(name) for name in _split(_inside(word, "(", ")"))])
-        case Field.AXES:
-            pairs = [pair.partition(":") for pair in _split(_inside(word, "(", ")"))]
-            return tuple([(_parse_name(name), _parse_size(size, nodes)) for name, _, size in pairs])
-        case Field.VIEWS:
-            return None if word == "none" else _parse_views(word, nodes)
-        case Field.NAME:
-            return _parse_name(word)
-        case Field.SIZE:
-            return _parse_size(word, nodes)
-        case Field.INT:
-            return _parse_int(word)
+    if kind is Field.VALUE:
+        return _parse_value(word, dtype)
+    return _PARSERS[kind](word, nodes)
 
 
 def _lookup(word: str, table: Mapping[str, _T], what: str) -> _T:
@@ -231,3 +214,24 @@ def _parse_view(word: str, nodes: list[Node]) -> View:
     if len(steps) != len(sizes) or (bounds is not None and len(bounds) != len(sizes)):
         raise ParseError(f"view {word[:60]!r}: shape, strides and mask differ in rank")
     return View(sizes, steps, 0 if offset is None else _parse_size(offset, nodes), bounds)
+
+
+def _parse_axes(word: str, nodes: list[Node]) -> tuple[tuple[str, Size], ...]:
+    pairs = [pair.partition(":") for pair in _split(_inside(word, "(", ")"))]
+    return tuple([(_parse_name(name), _parse_size(size, nodes)) for name, _, size in pairs])
+
+
+def _parse_names(word: str, nodes: list[Node]) -> tuple[str, ...]:
+    return tuple([_parse_name(name) for name in _split(_inside(word, "(", ")"))])
+
+
+_PARSERS: dict[Field, Callable[[str, list[Node]], Attr]] = {
+    Field.INT: lambda word, nodes: _parse_int(word),
+    Field.NAME: lambda word, nodes: _parse_name(word),
+    Field.NAMES: _parse_names,
+    Field.SIZE: _parse_size,
+    Field.VIEWS: lambda word, nodes: None if word == "none" else _parse_views(word, nodes),
+    Field.AXES: _parse_axes,
+    Field.OP: lambda word, nodes: _lookup(word, _OPS, "op"),
+    Field.KIND: lambda word, nodes: _lookup(word, _KINDS, "axis kind"),
+}

@@ -1,4 +1,4 @@
-"""Rewrite rules by topic, and the builder that applies them. To add one: a function and a Rule in its file's RULES."""
+"""Rewrite rules by topic, and their builder. To add one: a function, and a Rule in its RULES."""
 
 from compiler.rules import algebra, compare, divmod, fold, gates
 from compiler.rules.builder import Application, Rule, RulesByOp, index_by_op
@@ -26,6 +26,16 @@ class Builder(RuleBuilder):
 
 
 __all__ = [
-    "ALL", "Application", "Builder", "Rule", "RulesByOp", "build_linear", "cast_value", "constant_of",
-    "exact_interval", "exact_linear", "index_by_op", "linear",
-]  # fmt: skip
+    "ALL",
+    "Application",
+    "Builder",
+    "Rule",
+    "RulesByOp",
+    "build_linear",
+    "cast_value",
+    "constant_of",
+    "exact_interval",
+    "exact_linear",
+    "index_by_op",
+    "linear",
+]

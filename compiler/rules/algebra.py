@@ -3,8 +3,9 @@
 import math
 
 from compiler.ir import COMMUTATIVE, Node, Op, bounds
+from compiler.ir.node import Number
 from compiler.rules.builder import Builder, Rule
-from compiler.rules.fold import Number, constant_of
+from compiler.rules.fold import constant_of
 
 
 def _is_minus_zero(value: Number | None) -> bool:

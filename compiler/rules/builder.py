@@ -1,20 +1,18 @@
-"""The constructor of simplified nodes: one per compile, so that what it counts never depends on earlier compiles."""
+"""The constructor of simplified nodes; one per compile, so its count is the compile's alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.errors import RewriteError
 from compiler.ir import BOOL, DType, Node, Op, const, intern, toposort
-from compiler.ir.node import Attr
+from compiler.ir.node import Attr, Number
 
-MAX_DEPTH = (
-    120  # nested applications that one new node may cause; a looping rule gets there at once
-)
+MAX_DEPTH = 120  # nested applications that one new node may cause; a looping rule gets there
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A law: nodes with one of `ops` may be replaced by what `apply` returns, None where it does not hold."""
+    """A law: a node with one of `ops` is replaced by what `apply` returns, if not None."""
 
     name: str
     ops: tuple[Op, ...]
@@ -104,7 +102,7 @@ class Builder:
 
     # one method per op that passes write often; an int or float operand takes the other's dtype
 
-    def const(self, dtype: DType, value: float | bool) -> Node:
+    def const(self, dtype: DType, value: Number) -> Node:
         return const(dtype, value)
 
     def unary(self, op: Op, a: Node) -> Node:

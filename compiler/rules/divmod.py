@@ -1,4 +1,4 @@
-"""Laws of truncating division and remainder by a positive constant, for numerators that are never negative."""
+"""Laws of truncating division and remainder by a positive constant, of numerators >= 0."""
 
 import math
 
@@ -61,7 +61,7 @@ def split_multiples(b: Builder, node: Node) -> Node | None:
 
 
 def common_factor(b: Builder, node: Node) -> Node | None:
-    """(g*x + r) / (g*c) = x/c and (g*x + r) % (g*c) = g*(x % c) + r where 0 <= r < g and nothing wraps"""
+    """(g*x + r) / (g*c) = x/c, (g*x + r) % (g*c) = g*(x % c) + r; 0 <= r < g, nothing wraps"""
     divisor = _positive_divisor(node)
     found = None if divisor is None else exact_linear(node.src[0])
     if divisor is None or found is None or found[2][0] < 0 or not found[0]:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import DType, Kind, Node, Op, const, wrap
 from compiler.ir.bounds import truncated_div
+from compiler.ir.node import Number
 from compiler.rules.builder import Builder, Rule
-
-Number = int | float | bool
 
 
 def constant_of(node: Node) -> Number | None:
@@ -68,9 +67,18 @@ def _to_float(value: Number) -> float:
 
 
 _FORMATS = {
-    "float16": "e", "float32": "f", "float64": "d", "int8": "b", "int16": "h", "int32": "i", "int64": "q",
-    "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
-}  # fmt: skip
+    "float16": "e",
+    "float32": "f",
+    "float64": "d",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+}
 
 
 def _bitcast_value(source: DType, target: DType, value: Number) -> Number | None:

@@ -25,7 +25,7 @@ def where_not(b: Builder, node: Node) -> Node | None:
 
 
 def where_same_condition(b: Builder, node: Node) -> Node | None:
-    """where(c, where(c, x, y), z) = where(c, x, z) and where(c, x, where(c, y, z)) = where(c, x, z)"""
+    """where(c, where(c, x, y), z) = where(c, x, z); where(c, x, where(c, y, z)) = where(c, x, z)"""
     condition, x, y = node.src
     if x.op is Op.WHERE and x.src[0] is condition:
         return b.where(condition, x.src[1], y)
@@ -35,7 +35,7 @@ def where_same_condition(b: Builder, node: Node) -> Node | None:
 
 
 def bit_constants(b: Builder, node: Node) -> Node | None:
-    """x and true = x, x and false = false, x or true = true; x & 0 = 0, x & -1 = x, x | 0 = x, x ^ 0 = x"""
+    """x & 0 = 0, x & ones = x, x | 0 = x, x | ones = ones, x ^ 0 = x; true is the ones of bool"""
     x, y = node.src
     value = constant_of(y)
     if value is None:
@@ -68,7 +68,7 @@ def cast_to_same(b: Builder, node: Node) -> Node | None:
 
 
 def cast_of_cast(b: Builder, node: Node) -> Node | None:
-    """cast(cast(x)) = cast(x) for ints, where the inner cast keeps every value or the outer is no wider"""
+    """cast(cast(x)) = cast(x) for ints, where the inner keeps x or the outer is no wider"""
     inner = node.src[0]
     if node.op is not Op.CAST or inner.op is not Op.CAST:
         return None

@@ -1,4 +1,4 @@
-"""Every law of rules/ on random integer expressions: folded and unfolded trees have the same value everywhere."""
+"""The laws of rules/ on random integer expressions: folded and unfolded trees have one value."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

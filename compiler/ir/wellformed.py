@@ -1,0 +1,410 @@
+"""What one node must be by itself: fields, arity, dtypes. One check per op, in CHECKS."""
+
+from collections.abc import Callable, Mapping
+
+from compiler.ir.dtype import BOOL, VOID, DType, Kind, wrap
+from compiler.ir.node import Node, loop_parts
+from compiler.ir.op import (
+    BINARY,
+    COMPARISONS,
+    ELEMENTWISE,
+    FIELDS,
+    REDUCTIONS,
+    UNARY,
+    AxisKind,
+    Field,
+    Op,
+)
+from compiler.ir.viewstack import ViewStack
+
+
+def why_malformed(node: Node) -> str | None:
+    """What is wrong with this node by itself, looking no further than its sources' dtypes."""
+    if len(node.attr) != len(FIELDS[node.op]):
+        return f"{len(node.attr)} fields, expected {len(FIELDS[node.op])}"
+    for (name, kind), value in zip(FIELDS[node.op], node.attr, strict=True):
+        if not _FIELD_CHECKS[kind](node, value):
+            return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
+    if any(not isinstance(child, Node) or child.dtype.kind is Kind.VOID for child in node.src) and (
+        node.op in _VALUES_ONLY
+    ):
+        return "a source has no value"
+    return _CHECKS[node.op](node)
+
+
+def _is_size(node: Node, value: object) -> bool:
+    if isinstance(value, Node):
+        return value.dtype.is_int and value.dtype.count == 1
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_value(node: Node, value: object) -> bool:
+    match node.dtype.kind:
+        case Kind.BOOL:
+            return isinstance(value, bool)
+        case Kind.FLOAT:
+            return isinstance(value, float)
+        case Kind.VOID:
+            return False
+        case _:
+            return (
+                isinstance(value, int)
+                and not isinstance(value, bool)
+                and wrap(node.dtype, value) == value
+            )
+
+
+def _is_axes(node: Node, value: object) -> bool:
+    return isinstance(value, tuple) and all(
+        len(pair) == 2 and isinstance(pair[0], str) and _is_size(node, pair[1]) for pair in value
+    )
+
+
+_FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
+    Field.INT: lambda node, value: isinstance(value, int) and not isinstance(value, bool),
+    Field.VALUE: _is_value,
+    Field.NAME: lambda node, value: isinstance(value, str) and value != "",
+    Field.NAMES: lambda node, value: (
+        isinstance(value, tuple) and all(isinstance(name, str) for name in value)
+    ),
+    Field.SIZE: _is_size,
+    Field.VIEWS: lambda node, value: (
+        value is None or (isinstance(value, ViewStack) and len(value.views) > 0)
+    ),
+    Field.AXES: _is_axes,
+    Field.OP: lambda node, value: isinstance(value, Op),
+    Field.KIND: lambda node, value: isinstance(value, AxisKind),
+}
+
+
+def _dtypes(node: Node) -> str:
+    return ", ".join(child.dtype.name for child in node.src) or "none"
+
+
+def _arity(node: Node, *counts: int) -> str | None:
+    if len(node.src) in counts:
+        return None
+    return f"{len(node.src)} sources, expected {' or '.join(map(str, counts))}"
+
+
+def _same(node: Node, count: int, accepts: Callable[[DType], bool], what: str) -> str | None:
+    reason = _arity(node, count)
+    if reason is None and any(child.dtype is not node.dtype for child in node.src):
+        reason = f"sources are {_dtypes(node)}, expected {node.dtype}"
+    if reason is None and not accepts(node.dtype):
+        reason = f"dtype {node.dtype} is not {what}"
+    return reason
+
+
+def _any_number(dtype: DType) -> bool:
+    return dtype.is_float or dtype.is_int
+
+
+def _bits_type(dtype: DType) -> bool:
+    return dtype.is_int or dtype.kind is Kind.BOOL
+
+
+def _orderable(dtype: DType) -> bool:
+    return dtype.kind is not Kind.VOID
+
+
+_FLOAT_OPS = frozenset(
+    (
+        *(Op.SQRT, Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF),
+        *(Op.TRUNC, Op.FLOOR, Op.CEIL, Op.RINT, Op.FDIV, Op.POW),
+    )
+)
+_INT_OPS = frozenset((Op.IDIV, Op.MOD, Op.SHL, Op.SHR))
+_BIT_OPS = frozenset((Op.AND, Op.OR, Op.XOR, Op.NOT))
+
+
+def _alu(node: Node) -> str | None:
+    count = 1 if node.op in UNARY else 2
+    if node.op in _FLOAT_OPS:
+        return _same(node, count, lambda dtype: dtype.is_float, "a float")
+    if node.op in _INT_OPS:
+        return _same(node, count, lambda dtype: dtype.is_int, "an integer")
+    if node.op in _BIT_OPS:
+        return _same(node, count, _bits_type, "an integer or bool")
+    if node.op in (Op.MAX, Op.MIN):
+        return _same(node, count, _orderable, "a number or bool")
+    return _same(node, count, _any_number, "a number")
+
+
+def _comparison(node: Node) -> str | None:
+    reason = _arity(node, 2)
+    if reason is None and node.src[0].dtype is not node.src[1].dtype:
+        reason = f"compares {_dtypes(node)}, expected equal dtypes"
+    if reason is None and node.dtype is not BOOL.vec(node.src[0].dtype.count):
+        reason = f"dtype {node.dtype}, a comparison of {node.src[0].dtype} is bool"
+    return reason
+
+
+def _where(node: Node) -> str | None:
+    reason = _arity(node, 3)
+    if reason is None and node.src[0].dtype is not BOOL.vec(node.dtype.count):
+        reason = f"condition is {node.src[0].dtype}, expected bool with {node.dtype.count} lanes"
+    if reason is None and not node.src[1].dtype is node.src[2].dtype is node.dtype:
+        reason = f"branches are {_dtypes(node)}, expected {node.dtype}"
+    return reason
+
+
+def _cast(node: Node) -> str | None:
+    reason = _arity(node, 1)
+    if reason is None and node.src[0].dtype.count != node.dtype.count:
+        reason = f"casts {node.src[0].dtype} to {node.dtype}: lanes differ"
+    if reason is None and node.op is Op.BITCAST and node.src[0].dtype.bits != node.dtype.bits:
+        reason = f"bitcasts {node.src[0].dtype} to {node.dtype}: widths differ"
+    return reason
+
+
+_BUFFERS = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
+
+
+def _is_buffer(node: Node) -> bool:
+    return node.op in _BUFFERS
+
+
+def _scalar_leaf(node: Node) -> str | None:
+    if node.dtype.count != 1 or node.dtype.kind is Kind.VOID:
+        return f"dtype {node.dtype} is not a scalar"
+    return _arity(node, 0)
+
+
+def _var(node: Node) -> str | None:
+    if not node.dtype.is_int:
+        return f"dtype {node.dtype} is not an integer"
+    low, high = node.attr[1], node.attr[2]
+    if not int(node.dtype.lowest) <= low <= high <= int(node.dtype.highest):
+        return f"range {low}..{high} is empty or outside {node.dtype}"
+    return _scalar_leaf(node)
+
+
+def _load(node: Node) -> str | None:
+    reason = _arity(node, 1)
+    if reason is None and node.src[0].op is not Op.BUFFER:
+        reason = f"loads from {node.src[0].op.name}, expected BUFFER"
+    if reason is None and node.dtype is not node.src[0].dtype:
+        reason = f"dtype {node.dtype}, the buffer holds {node.src[0].dtype}"
+    if reason is None and node.attr[0] is None:
+        reason = "has no view"
+    return reason
+
+
+def _store(node: Node) -> str | None:
+    reason = _arity(node, 2)
+    if reason is None and node.src[0].op is not Op.BUFFER:
+        reason = f"stores to {node.src[0].op.name}, expected BUFFER"
+    if reason is None and node.src[1].dtype is not node.src[0].dtype:
+        reason = f"stores {node.src[1].dtype} in a buffer of {node.src[0].dtype}, cast it first"
+    if reason is None and (node.dtype is not VOID or node.attr[0] is None):
+        reason = "is void and has a view"
+    return reason
+
+
+def _why_bad_reduction(op: Op, dtype: DType) -> str | None:
+    if op not in REDUCTIONS:
+        return f"reduces by {op.name}, use one of {' '.join(op.name for op in REDUCTIONS)}"
+    if op in (Op.AND, Op.OR, Op.XOR) and not _bits_type(dtype):
+        return f"reduces {dtype} by {op.name}, which needs integers or bool"
+    if op in (Op.ADD, Op.MUL) and dtype.kind is Kind.BOOL:
+        return f"reduces bool by {op.name}, cast to an integer first"
+    return None
+
+
+def _reduce(node: Node) -> str | None:
+    reason = _arity(node, 1) or _why_bad_reduction(node.attr[0], node.dtype)
+    if reason is None and node.src[0].dtype is not node.dtype:
+        reason = f"dtype {node.dtype} of a reduce over {node.src[0].dtype}"
+    if reason is None and (not node.attr[1] or len(set(node.attr[1])) != len(node.attr[1])):
+        reason = "names no axis, or one twice"
+    return reason
+
+
+def _effects(node: Node) -> str | None:
+    if node.dtype is not VOID or not node.src:
+        return "is void and has at least one source"
+    bad = [
+        child.op.name
+        for child in node.src
+        if child.op not in (Op.STORE, Op.WRITE, Op.END, Op.LOOP, Op.BARRIER)
+    ]
+    return f"source {bad[0]} has no effect" if bad else None
+
+
+def _index_source(node: Node) -> str | None:
+    reason = _arity(node, 1)
+    if reason is None and not (
+        node.dtype.is_int and node.dtype.count == 1 and node.src[0].dtype is node.dtype
+    ):
+        reason = f"size is {node.src[0].dtype}, expected the integer dtype {node.dtype}"
+    return reason
+
+
+def _access(node: Node, value: int) -> str | None:
+    """READ (value=0) and WRITE (value=1): buffer, integer offset, [value], [bool gate]."""
+    reason = _arity(node, 2 + value, 3 + value)
+    if reason is not None:
+        return reason
+    buffer, offset = node.src[:2]
+    moved = node.src[2].dtype if value else node.dtype
+    if not _is_buffer(buffer):
+        return f"accesses {buffer.op.name}, expected a buffer"
+    if not offset.dtype.is_int or offset.dtype.count != 1:
+        return f"offset is {offset.dtype}, expected a scalar integer"
+    if moved.scalar is not buffer.dtype:
+        return f"moves {moved}, the buffer holds {buffer.dtype}"
+    if len(node.src) == 3 + value and node.src[-1].dtype is not BOOL:
+        return f"gate is {node.src[-1].dtype}, expected bool"
+    return f"dtype {node.dtype}, expected void" if value and node.dtype is not VOID else None
+
+
+def _local(node: Node) -> str | None:
+    return _scalar_leaf(node) or ("size is not positive" if node.attr[1] <= 0 else None)
+
+
+def _after(node: Node) -> str | None:
+    if len(node.src) < 2 or not _is_buffer(node.src[0]) or node.dtype is not node.src[0].dtype:
+        return "is a buffer after at least one dependency"
+    return None
+
+
+def _void(node: Node) -> str | None:
+    return None if node.dtype is VOID and node.src else "is void and has at least one source"
+
+
+def _fold(node: Node) -> str | None:
+    terms = node.attr[1]
+    if not 1 <= terms <= len(node.src):
+        return f"{terms} terms of {len(node.src)} sources"
+    if any(child.dtype is not node.dtype for child in node.src[:terms]):
+        return f"terms are {_dtypes(node)}, expected {node.dtype}"
+    if any(child.op is not Op.RANGE for child in node.src[terms:]):
+        return "folds over something that is not a RANGE"
+    return _why_bad_reduction(node.attr[0], node.dtype.scalar)
+
+
+def _loop(node: Node) -> str | None:
+    if (
+        node.dtype is not VOID
+        or len(node.src) != node.attr[0] + 3 * node.attr[1]
+        or min(node.attr) < 1
+    ):
+        return "is void over ranges, inits, accs and values"
+    ranges, inits, accs, values = loop_parts(node)
+    if any(child.op is not Op.RANGE for child in ranges) or any(
+        child.op is not Op.ACC for child in accs
+    ):
+        return "ranges are RANGE nodes and accs are ACC nodes"
+    if any(not a.dtype is b.dtype is c.dtype for a, b, c in zip(inits, accs, values, strict=True)):
+        return "an accumulator, its init and its value differ in dtype"
+    return None
+
+
+def _result(node: Node) -> str | None:
+    if len(node.src) == 1 and node.src[0].op is Op.LOOP:
+        _, _, accs, _ = loop_parts(node.src[0])
+        if not 0 <= node.attr[0] < len(accs):
+            return f"index {node.attr[0]} of {len(accs)} accumulators"
+        return (
+            None
+            if accs[node.attr[0]].dtype is node.dtype
+            else f"dtype of an accumulator {accs[node.attr[0]].dtype}"
+        )
+    if len(node.src) == 2 and node.src[0].op is Op.ACC and node.src[1].op is Op.END:
+        return (
+            None
+            if node.src[0].dtype is node.dtype
+            else f"dtype of an accumulator {node.src[0].dtype}"
+        )
+    return "is the result of a LOOP, or of an ACC after its END"
+
+
+def _splat(node: Node) -> str | None:
+    reason = _arity(node, 1)
+    if reason is None and (node.dtype.count < 2 or node.src[0].dtype is not node.dtype.scalar):
+        reason = f"{node.dtype} of {_dtypes(node)}"
+    return reason
+
+
+def _stack(node: Node) -> str | None:
+    if len(node.src) != node.dtype.count or any(
+        child.dtype is not node.dtype.scalar for child in node.src
+    ):
+        return f"{node.dtype} of {_dtypes(node)}"
+    return None
+
+
+def _lane(node: Node) -> str | None:
+    reason = _arity(node, 1)
+    if reason is None and not (
+        node.src[0].dtype.count > node.attr[0] >= 0 and node.src[0].dtype.count > 1
+    ):
+        reason = f"lane {node.attr[0]} of {node.src[0].dtype}"
+    if reason is None and node.dtype is not node.src[0].dtype.scalar:
+        reason = f"dtype {node.dtype} of a lane of {node.src[0].dtype}"
+    return reason
+
+
+def _assign(node: Node) -> str | None:
+    if (
+        len(node.src) < 2
+        or node.src[0].op is not Op.ACC
+        or node.src[1].dtype is not node.src[0].dtype
+    ):
+        return f"assigns {_dtypes(node)}, expected an ACC and a value of its dtype"
+    return _void(node)
+
+
+def _end(node: Node) -> str | None:
+    return _void(node) if node.src and node.src[0].op is Op.RANGE else "closes a RANGE"
+
+
+def _if(node: Node) -> str | None:
+    return (
+        None
+        if node.src and node.src[0].dtype is BOOL and node.dtype is VOID
+        else "is void and has a bool condition"
+    )
+
+
+def _endif(node: Node) -> str | None:
+    return None if node.src and node.src[0].op is Op.IF and node.dtype is VOID else "closes an IF"
+
+
+_CHECKS: dict[Op, Callable[[Node], str | None]] = dict.fromkeys(UNARY | BINARY, _alu)
+_CHECKS.update(dict.fromkeys(COMPARISONS, _comparison))
+_CHECKS.update({
+    Op.WHERE: _where,
+    Op.MULACC: lambda node: _same(node, 3, _any_number, "a number"),
+    Op.CAST: _cast,
+    Op.BITCAST: _cast,
+    Op.BUFFER: _scalar_leaf,
+    Op.CONST: _scalar_leaf,
+    Op.VAR: _var,
+    Op.LOAD: _load,
+    Op.STORE: _store,
+    Op.REDUCE: _reduce,
+    Op.SINK: _effects,
+    Op.RANGE: _index_source,
+    Op.SPECIAL: _index_source,
+    Op.READ: lambda node: _access(node, 0),
+    Op.WRITE: lambda node: _access(node, 1),
+    Op.LOCAL: _local,
+    Op.BARRIER: _void,
+    Op.AFTER: _after,
+    Op.FOLD: _fold,
+    Op.ACC: lambda node: _arity(node, 0),
+    Op.LOOP: _loop,
+    Op.RESULT: _result,
+    Op.SPLAT: _splat,
+    Op.STACK: _stack,
+    Op.LANE: _lane,
+    Op.INIT: _assign,
+    Op.SET: _assign,
+    Op.END: _end,
+    Op.IF: _if,
+    Op.ENDIF: _endif,
+    Op.PROGRAM: _void,
+})  # fmt: skip
+_VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
