@@ -1,7 +1,7 @@
 # Every target does its own set-up; none of them prompts.
 .PHONY: setup demo test test-all
 
-TOX = PATH="$(CURDIR)/.venv/bin:$$PATH" tox run --current-env -e
+TOX = PATH="$(CURDIR)/.venv/bin:$$PATH" tox run --current-env --no-list-dependencies -e
 
 setup:
 	@ci/setup.sh
