@@ -106,7 +106,9 @@ def test_every_layer_contract_breaks_on_an_import_that_it_forbids(tmp_path):
         (project / name).parent.joinpath("__init__.py").touch()
         with (project / name).open("a", encoding="utf-8") as file:
             file.write(f"\n{statement}\n")
-    answer = run("lint-imports", "--no-cache", "--no-logo", cwd=project)
+    answer = run(
+        Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo", cwd=project
+    )
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
     kept = [
