@@ -1,0 +1,126 @@
+"""What a kernel takes, how it is launched and how much it works, read off its IR."""
+
+from compiler.backends.base import Argument, Estimates, Launch, Role
+from compiler.ir import AxisKind, DType, Node, Op, Size, bounds, intern, toposort
+from compiler.ir.op import BINARY, CONVERSIONS, TERNARY, UNARY
+
+_WRITES = frozenset((Op.STORE, Op.WRITE))
+_READS = frozenset((Op.LOAD, Op.READ))
+_MOVES = CONVERSIONS | {Op.WHERE}
+
+
+def buffer_of(node: Node) -> Node:
+    """The BUFFER or LOCAL below any AFTERs."""
+    while node.op is Op.AFTER:
+        node = node.src[0]
+    return node
+
+
+def arguments_of(root: Node) -> tuple[Argument, ...]:
+    """The arguments of a kernel at any stage: buffers by slot, then variables by name."""
+    order = toposort(root)
+    written = {buffer_of(node.src[0]) for node in order if node.op in _WRITES}
+    read = {buffer_of(node.src[0]) for node in order if node.op in _READS}
+    buffers = sorted((n for n in order if n.op is Op.BUFFER), key=lambda node: node.attr[0])
+    variables = sorted((n for n in order if n.op is Op.VAR), key=lambda node: node.attr[0])
+    return (
+        *[
+            Argument(_role(n in read, n in written), f"data{n.attr[0]}", n.dtype, n.attr[1])
+            for n in buffers
+        ],
+        *[
+            Argument(Role.VARIABLE, n.attr[0], n.dtype, limits=(n.attr[1], n.attr[2]))
+            for n in variables
+        ],
+    )
+
+
+def _role(read: bool, written: bool) -> Role:  # noqa: FBT001  # a table of two bits
+    if not written:
+        return Role.INPUT
+    return Role.INOUT if read else Role.OUTPUT
+
+
+def launch_of(program: Node) -> Launch:
+    """The launch of a PROGRAM, from its hardware indices or else its outermost GLOBAL range."""
+    specials = {node.attr[0]: node.src[0] for node in program.src if node.op is Op.SPECIAL}
+    if not specials:
+        outer = outermost_range(program)
+        return Launch() if outer is None else Launch((_size(outer.src[0]),))
+    dims = 1 + max(int(name[-1]) for name in specials)
+    has_groups = any(name.startswith("local") for name in specials)
+    local = [
+        int(specials[f"local{d}"].value) if f"local{d}" in specials else 1 for d in range(dims)
+    ]
+    items = [
+        _times(_size(specials[f"group{d}"]), local[d]) if f"group{d}" in specials else local[d]
+        for d in range(dims)
+    ]
+    return Launch(tuple(items), tuple(local) if has_groups else ())
+
+
+def outermost_range(program: Node) -> Node | None:
+    """The GLOBAL range that is inside no other range and no IF; None where there is none."""
+    depth = 0
+    for node in program.src:
+        if node.op is Op.RANGE or node.op is Op.IF:
+            if depth == 0 and node.op is Op.RANGE and node.attr[1] is AxisKind.GLOBAL:
+                return node
+            depth += 1
+        elif node.op is Op.END or node.op is Op.ENDIF:
+            depth -= 1
+    return None
+
+
+def _size(node: Node) -> Size:
+    return int(node.value) if node.is_const else node
+
+
+def _times(size: Size, count: int) -> Size:
+    if isinstance(size, int):
+        return size * count
+    return intern(Op.MUL, size.dtype, (size, intern(Op.CONST, size.dtype, (), (count, None))))
+
+
+def estimates_of(program: Node) -> Estimates:
+    """Float operations of one launch, and bytes moved, no buffer counted more than whole."""
+    trips = [_special_items(program)]
+    flops = 0
+    moved: dict[Node, int] = {}
+    for node in program.src:
+        if node.op is Op.RANGE:
+            trips.append(trips[-1] * bounds(node.src[0])[1])
+        elif node.op is Op.END:
+            trips.pop()
+        elif node.op in _READS or node.op in _WRITES:
+            buffer = buffer_of(node.src[0])
+            lanes = node.dtype.count if node.op in _READS else node.src[2].dtype.count
+            moved[buffer] = moved.get(buffer, 0) + trips[-1] * lanes * node.src[0].dtype.itemsize
+        else:
+            flops += trips[-1] * _flops(node)
+    return Estimates(flops, sum([min(_bytes(b), count) for b, count in moved.items()]))
+
+
+def _special_items(program: Node) -> int:
+    items = 1
+    for node in program.src:
+        if node.op is Op.SPECIAL:
+            items *= bounds(node.src[0])[1]
+    return items
+
+
+_FLOP_OPS = (BINARY | UNARY | TERNARY) - _MOVES
+
+
+def _flops(node: Node) -> int:
+    dtype: DType = node.dtype
+    if node.op not in _FLOP_OPS or not dtype.is_float:
+        return 0
+    return dtype.count * (2 if node.op is Op.MULACC else 1)
+
+
+def _bytes(buffer: Node) -> int:
+    if buffer.op is Op.LOCAL:
+        return 0
+    size = buffer.attr[1]
+    return buffer.dtype.itemsize * (size if isinstance(size, int) else bounds(size)[1])

@@ -1,0 +1,1 @@
+"""LLVM IR for the host's CPU, compiled in this process."""

@@ -1,0 +1,1 @@
+"""OpenCL C 1.2, built by the platform's compiler."""
