@@ -1,0 +1,176 @@
+"""View stacks -> buffer offsets and the condition under which they are valid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from compiler.ir import INT32, INT64, DType, Kind, Node, Op, Size, View, ViewStack, bounds, toposort
+from compiler.kernel.axis import Pad
+from compiler.kernel.kernel import Kernel
+from compiler.rules import Builder, build_linear, linear
+
+_INT32_MAX = int(INT32.highest)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an access goes: a flat offset, and the condition for it (None: always)."""
+
+    offset: Node
+    valid: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """Builds index expressions of one kernel in its one index dtype."""
+
+    builder: Builder
+    dtype: DType
+
+    def size(self, size: Size) -> Node:
+        """A size as a node of the index dtype."""
+        if isinstance(size, int):
+            return self.builder.const(self.dtype, size)
+        if size.dtype is self.dtype:
+            return size
+        if _may_wrap(size):
+            return self.builder.cast(size, self.dtype)
+        return self._converted(size)
+
+    def _converted(self, size: Node) -> Node:
+        """The size computed in the index dtype, so that it folds with other indices."""
+        done: dict[Node, Node] = {}
+        for node in toposort(size):
+            if node.op is Op.VAR:
+                done[node] = self.builder.cast(node, self.dtype)
+            elif node.op is Op.CONST:
+                done[node] = self.builder.const(self.dtype, node.value)
+            else:
+                src = tuple([done[child] for child in node.src])
+                done[node] = self.builder.build(node.op, self.dtype, src, node.attr)
+        return done[size]
+
+    def place(self, stack: ViewStack, indices: Sequence[Node]) -> Place:
+        """Where the position `indices` of the outermost view lies in the buffer."""
+        conditions: list[Node] = []
+        flat = self.builder.const(self.dtype, 0)
+        for depth, view in enumerate(reversed(stack.views)):
+            if depth > 0:
+                indices = self._unflatten(flat, view.shape)
+            conditions.extend(self._conditions(view, indices))
+            flat = self._flatten(view, indices)
+        return Place(flat, self.all_of(conditions))
+
+    def all_of(self, conditions: Sequence[Node]) -> Node | None:
+        """The conjunction; None when nothing can be false."""
+        total: Node | None = None
+        for condition in conditions:
+            if condition.is_const and condition.value:
+                continue
+            total = condition if total is None else self.builder.and_(total, condition)
+        return total
+
+    def sum_of(self, parts: Sequence[tuple[Node, Size]], start: Size = 0) -> Node:
+        """`start` plus the sum of index * stride, as one flat sum."""
+        terms: dict[Node, int] = {}
+        constant = 0
+        for index, stride in parts:
+            if isinstance(stride, int):
+                inner, more = linear(index)
+                constant += more * stride
+                for term, factor in inner.items():
+                    terms[term] = terms.get(term, 0) + factor * stride
+            else:
+                term = self.builder.mul(index, self.size(stride))
+                terms[term] = terms.get(term, 0) + 1
+        if isinstance(start, int):
+            constant += start
+        else:
+            term = self.size(start)
+            terms[term] = terms.get(term, 0) + 1
+        kept = [(term, factor) for term, factor in terms.items() if factor != 0]
+        return build_linear(self.builder, self.size(0), kept, constant)
+
+    def _flatten(self, view: View, indices: Sequence[Node]) -> Node:
+        parts = [
+            (index, stride)
+            for index, stride in zip(indices, view.strides, strict=True)
+            if stride != 0
+        ]
+        return self.sum_of(parts, view.offset)
+
+    def _unflatten(self, flat: Node, shape: tuple[Size, ...]) -> list[Node]:
+        """The indices of a flat position, right wherever it lies inside the shape."""
+        indices: list[Node] = []
+        for size in reversed(shape[1:]):
+            divisor = self.size(size)
+            indices.append(self.builder.mod(flat, divisor))
+            flat = self.builder.idiv(flat, divisor)
+        return [flat, *reversed(indices)] if shape else []
+
+    def _conditions(self, view: View, indices: Sequence[Node]) -> list[Node]:
+        """The comparisons of the mask that are not true for every index below the size."""
+        found: list[Node] = []
+        if view.mask is None:
+            return found
+        for index, size, (low, high) in zip(indices, view.shape, view.mask, strict=True):
+            if not (isinstance(low, int) and low <= 0):
+                found.append(self.builder.le(self.size(low), index))
+            if high is not size and not (
+                isinstance(high, int) and isinstance(size, int) and high >= size
+            ):
+                found.append(self.builder.lt(index, self.size(high)))
+        return found
+
+
+def _may_wrap(size: Node) -> bool:
+    """Whether an intermediate value may have left its dtype (then its interval is all of it)."""
+    for node in toposort(size):
+        limits = (int(node.dtype.lowest), int(node.dtype.highest))
+        if node.dtype.kind is Kind.BOOL or (node.op is not Op.CONST and bounds(node) == limits):
+            return True
+    return False
+
+
+def index_dtype(kernel: Kernel) -> DType:
+    """int32 where every intermediate index of the kernel is proven to fit, else int64."""
+    largest = [span(kernel, name) for name, _ in kernel.domain]
+    for node in toposort(kernel.ast):
+        stack = node.attr[-1] if node.op in (Op.LOAD, Op.STORE, Op.CONST) else None
+        if stack is not None and _largest_value(stack, largest) > _INT32_MAX:
+            return INT64
+    sizes = [_greatest(axis.size) for axis in kernel.axes]
+    return INT32 if max([*largest, *sizes], default=0) <= _INT32_MAX else INT64
+
+
+def span(kernel: Kernel, origin: str) -> int:
+    """The greatest value of an index, padding included."""
+    total = 0
+    for part in kernel.pieces(origin):
+        inner = span(kernel, part.name) if isinstance(part, Pad) else _greatest(part.size) - 1
+        total += part.step * inner
+    return total
+
+
+def _largest_value(stack: ViewStack, largest: Sequence[int]) -> int:
+    """A bound on the magnitude of everything computed while a position goes through the stack."""
+    seen = flat = 0
+    for depth, view in enumerate(reversed(stack.views)):
+        if depth > 0:
+            sizes = [_greatest(size) for size in view.shape]
+            inner = max(1, prod(sizes[1:]))
+            largest = [flat // inner + 1, *[size - 1 for size in sizes[1:]]][: len(sizes)]
+            seen = max(seen, prod(sizes))
+        steps = [_greatest(stride) for stride in view.strides]
+        flat = _greatest(view.offset) + sum(
+            [step * index for step, index in zip(steps, largest, strict=True)]
+        )
+        masks = [_greatest(bound) for pair in view.mask or () for bound in pair]
+        seen = max(seen, flat, *masks, *steps, 0)
+    return seen
+
+
+def _greatest(size: Size) -> int:
+    if isinstance(size, int):
+        return abs(size)
+    return max([abs(end) for end in bounds(size)])

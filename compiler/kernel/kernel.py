@@ -1,0 +1,87 @@
+"""The immutable Kernel: an AST and the loops that compute it. Opts turn one into another."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar, Protocol
+
+from compiler.ir import AxisKind, Node, Op, Size, toposort
+from compiler.kernel.axis import NESTING, Axis, Pad
+from compiler.target import Target
+
+
+class Opt(Protocol):
+    """One transformation of the schedule: a frozen dataclass that names the axes it touches."""
+
+    op: ClassVar[str]
+
+    def why_illegal(self, kernel: "Kernel", target: Target) -> str | None:
+        """Why this may not be applied to `kernel` on `target`; None when it may."""
+        ...
+
+    def apply(self, kernel: "Kernel") -> "Kernel":
+        """`kernel` with this opt applied; the opt is legal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What to compute (`ast`) and by which loops (`axes`, in nesting order of their kinds)."""
+
+    ast: Node
+    axes: tuple[Axis, ...]
+    pads: tuple[Pad, ...] = ()
+    uses_locals: bool = True  # False once NOLOCALS has been applied
+    applied: tuple[Opt, ...] = ()
+
+    @property
+    def domain(self) -> tuple[tuple[str, Size], ...]:
+        """The names and sizes of the axes of the AST, output axes first."""
+        return self.ast.attr[0]  # type: ignore[no-any-return]  # attr is typed by FIELDS
+
+    @property
+    def output_axes(self) -> tuple[Axis, ...]:
+        return tuple([axis for axis in self.axes if not axis.is_reduce])
+
+    @property
+    def reduce_axes(self) -> tuple[Axis, ...]:
+        return tuple([axis for axis in self.axes if axis.is_reduce])
+
+    def of_kind(self, *kinds: AxisKind) -> tuple[Axis, ...]:
+        """The axes of these kinds, in nesting order."""
+        return tuple([axis for axis in self.axes if axis.kind in kinds])
+
+    def find(self, name: str) -> Axis | None:
+        """The axis of that name."""
+        return next((axis for axis in self.axes if axis.name == name), None)
+
+    def pieces(self, origin: str) -> tuple[Axis | Pad, ...]:
+        """The axes and pads whose values add up to the index `origin`."""
+        parts: tuple[Axis | Pad, ...] = (*self.axes, *self.pads)
+        return tuple([part for part in parts if part.origin == origin])
+
+
+def in_nesting_order(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """`axes` sorted by kind from the outside in; axes of one kind keep their order."""
+    return tuple(sorted(axes, key=lambda axis: NESTING[axis.kind]))
+
+
+def iterations(axes: tuple[Axis, ...]) -> int:
+    """The product of the sizes of axes that are not symbolic."""
+    return prod([axis.size for axis in axes if isinstance(axis.size, int)])
+
+
+def reduces(kernel: Kernel) -> tuple[Node, ...]:
+    """Every REDUCE of the AST, sources before users."""
+    return tuple([node for node in toposort(kernel.ast) if node.op is Op.REDUCE])
+
+
+def buffers(kernel: Kernel) -> tuple[Node, ...]:
+    """Every BUFFER of the AST by slot: outputs first."""
+    found = [node for node in toposort(kernel.ast) if node.op is Op.BUFFER]
+    return tuple(sorted(found, key=lambda node: node.attr[0]))
+
+
+def variables(kernel: Kernel) -> tuple[Node, ...]:
+    """Every VAR of the AST, sizes included, by (name, lo, hi)."""
+    found = [node for node in toposort(kernel.ast) if node.op is Op.VAR]
+    return tuple(sorted(found, key=lambda node: node.attr))

@@ -1,0 +1,182 @@
+"""Kernel -> nodes: every axis a RANGE, every view an offset and a gate, every REDUCE a FOLD."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compiler.ir import VOID, DType, Node, Op, const, intern, toposort
+from compiler.kernel.axis import Pad
+from compiler.kernel.indexing import Indexer, index_dtype
+from compiler.kernel.kernel import Kernel
+from compiler.rules import Builder
+
+_Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
+
+
+def to_nodes(kernel: Kernel, builder: Builder) -> Node:
+    """The kernel in Spec.INDEXED: a SINK of WRITEs over RANGEs of every kind."""
+    lowering = _Lowering(kernel, Indexer(builder, index_dtype(kernel)), _closers(kernel), {}, {})
+    stores = [lowering.store(node) for node in kernel.ast.src]
+    return intern(Op.SINK, VOID, tuple(stores), ((),))
+
+
+def reduce_identity(op: Op, dtype: DType) -> Node:
+    """The value that leaves every other unchanged under `op`, bit for bit."""
+    zero = -0.0 if dtype.is_float else 0  # -0.0 + -0.0 is -0.0, 0.0 + -0.0 is 0.0
+    ones = True if dtype.lowest is False else -1
+    value = {
+        Op.ADD: zero,
+        Op.MUL: 1,
+        Op.MAX: dtype.lowest,
+        Op.MIN: dtype.highest,
+        Op.AND: ones,
+        Op.OR: 0,
+        Op.XOR: 0,
+    }[op]
+    return const(dtype, value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """The RANGEs of the kernel and the indices made of them."""
+
+    ranges: Mapping[str, Node]  # by axis
+    indices: Mapping[str, Node]  # by axis of the AST
+    guards: Mapping[str, tuple[Node, ...]]  # by axis of the AST: what holds outside its padding
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    """The lowering of one kernel. The two maps are its memo."""
+
+    kernel: Kernel
+    index: Indexer
+    closers: Mapping[str, tuple[tuple[str, ...], ...]]
+    loops: dict[_Clones, _Loops]
+    values: dict[tuple[Node, _Clones], Node]
+
+    def store(self, node: Node) -> Node:
+        buffer, value = node.src
+        loops = self.loops_of(())
+        place = self.index.place(node.attr[0], list(loops.indices.values()))
+        outputs = [name for name, _ in self.kernel.domain if name not in self.closers]
+        guards = [guard for name in outputs for guard in loops.guards[name]]
+        gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
+        src = (buffer, place.offset, self.value(value, ()))
+        return intern(Op.WRITE, VOID, src if gate is None else (*src, gate))
+
+    def value(self, root: Node, clones: _Clones) -> Node:
+        for node in toposort(root):
+            if (node, clones) not in self.values:
+                self.values[node, clones] = self.lower(node, clones)
+        return self.values[root, clones]
+
+    def lower(self, node: Node, clones: _Clones) -> Node:
+        match node.op:
+            case Op.BUFFER | Op.VAR:
+                return node
+            case Op.CONST:
+                return node if node.attr[1] is None else self.masked(node, clones)
+            case Op.LOAD:
+                return self.read(node, clones)
+            case Op.REDUCE:
+                return self.fold(node, clones)
+            case _:
+                src = tuple([self.values[child, clones] for child in node.src])
+                return self.index.builder.build(node.op, node.dtype, src, node.attr)
+
+    def masked(self, node: Node, clones: _Clones) -> Node:
+        value = const(node.dtype, node.value)
+        place = self.index.place(node.attr[1], list(self.loops_of(clones).indices.values()))
+        if place.valid is None:
+            return value
+        return self.index.builder.where(place.valid, value, const(node.dtype, 0))
+
+    def read(self, node: Node, clones: _Clones) -> Node:
+        loops, view = self.loops_of(clones), node.attr[0].views[-1]
+        place = self.index.place(node.attr[0], list(loops.indices.values()))
+        moving = [
+            name
+            for position, (name, _) in enumerate(self.kernel.domain)
+            if view.strides[position] != 0 or view.mask is not None
+        ]
+        guards = [guard for name in moving for guard in loops.guards[name]]
+        gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
+        if gate is None:
+            return intern(Op.READ, node.dtype, (node.src[0], place.offset))
+        if gate.is_const:
+            return const(node.dtype, 0)
+        return intern(Op.READ, node.dtype, (node.src[0], place.offset, gate))
+
+    def fold(self, node: Node, clones: _Clones) -> Node:
+        op, names = node.attr
+        inner = self.clones_of(names, clones)
+        loops = self.loops_of(inner)
+        value = self.value(node.src[0], inner)
+        guard = self.index.all_of([guard for name in names for guard in loops.guards[name]])
+        if guard is not None:
+            value = self.index.builder.where(guard, value, reduce_identity(op, node.dtype))
+        owners = {axis.name: _root_origin(self.kernel, axis.origin) for axis in self.kernel.axes}
+        ranges = [loops.ranges[axis] for axis, owner in owners.items() if owner in names]
+        return intern(Op.FOLD, node.dtype, (value, *ranges), (op, 1))
+
+    def clones_of(self, names: tuple[str, ...], clones: _Clones) -> _Clones:
+        """A RANGE belongs to one loop: each set of axes that is closed together has its own."""
+        copies = dict(clones)
+        for name in names:
+            number = self.closers[name].index(names)
+            if number > 0:
+                copies[name] = number
+        return tuple(sorted(copies.items()))
+
+    def loops_of(self, clones: _Clones) -> _Loops:
+        if clones not in self.loops:
+            self.loops[clones] = _make_loops(self.kernel, self.index, dict(clones))
+        return self.loops[clones]
+
+
+def _closers(kernel: Kernel) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """For each reduce axis of the AST, the distinct sets of axes that REDUCEs close with it."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for node in toposort(kernel.ast):
+        if node.op is Op.REDUCE:
+            for name in node.attr[1]:
+                known = found.setdefault(name, [])
+                if node.attr[1] not in known:
+                    known.append(node.attr[1])
+    return {name: tuple(known) for name, known in found.items()}
+
+
+def _root_origin(kernel: Kernel, origin: str) -> str:
+    """The axis of the AST that an origin belongs to."""
+    parents = {pad.name: pad.origin for pad in kernel.pads}
+    while origin in parents:
+        origin = parents[origin]
+    return origin
+
+
+def _make_loops(kernel: Kernel, index: Indexer, copies: Mapping[str, int]) -> _Loops:
+    ranges: dict[str, Node] = {}
+    for axis in kernel.axes:
+        copy = copies.get(_root_origin(kernel, axis.origin), 0)
+        name = f"{axis.name}#{copy}" if copy else axis.name
+        attr = (name, axis.kind)
+        ranges[axis.name] = intern(Op.RANGE, index.dtype, (index.size(axis.size),), attr)
+    padded = {pad.name: _index(kernel, index, ranges, pad.name) for pad in kernel.pads}
+    guards: dict[str, list[Node]] = {name: [] for name, _ in kernel.domain}
+    for pad in kernel.pads:
+        guard = index.builder.lt(padded[pad.name], pad.size)
+        guards[_root_origin(kernel, pad.origin)].append(guard)
+    indices = {name: _index(kernel, index, ranges, name) for name, _ in kernel.domain}
+    return _Loops(ranges, indices, {name: tuple(found) for name, found in guards.items()})
+
+
+def _index(kernel: Kernel, index: Indexer, ranges: Mapping[str, Node], origin: str) -> Node:
+    """The index `origin` as the sum of its pieces."""
+    parts: list[tuple[Node, int]] = []
+    for part in kernel.pieces(origin):
+        if isinstance(part, Pad):
+            value = _index(kernel, index, ranges, part.name)
+        else:
+            value = ranges[part.name]
+        parts.append((value, part.step))
+    return index.sum_of(parts)
