@@ -75,7 +75,7 @@ class Database:
             self._connection = self._open(wait_s)
         try:
             self._connection.execute("PRAGMA trusted_schema = OFF")
-            self._has_rows = refuse_foreign(path, self._connection)
+            self._has_rows = self._look()
         except BaseException:
             self.close()
             raise
@@ -167,6 +167,17 @@ class Database:
             raise inaccessible(self.path, error) from None
         except sqlite3.OperationalError as error:
             raise LockedCorpusError(self.path, f"{error}; wait for its writers to end") from None
+
+    def _look(self) -> bool:
+        """Refuse what is not a corpus; of one that was cut short, keep what can be reached."""
+        try:
+            return refuse_foreign(self.path, self._connection)
+        except DamagedCorpusError:
+            # SQLite gives up at once on a file shorter than its header says, unless told this.
+            self._connection.execute("PRAGMA writable_schema = ON")
+            if not refuse_foreign(self.path, self._connection):
+                raise
+            return True
 
     def _refuse_changed(self) -> None:
         if self._copy is not None or has_writer_here(self.path):

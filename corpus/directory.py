@@ -163,8 +163,7 @@ def _parse_state(path: Path, text: bytes) -> int:
         return 0
     if (match := _STATE_FORM.match(text)) is None:
         raise DamagedCorpusError(
-            path,
-            f"{STATE_NAME} is not as written; restore it or run `replay corpus check --repair`",
+            path, f"its {STATE_NAME} is damaged; run `replay corpus check --repair`"
         )
     return int(match.group(1))
 

@@ -28,6 +28,7 @@ _HEADER = struct.Struct(">2sBI8s8s")
 _MAGIC = b"KR"
 _ZSTD = 1
 _LEVEL = 9
+_SCHEMA_FIRST = b"\xa6schema"
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _decode = msgspec.msgpack.Decoder(KernelRecord).decode
@@ -142,7 +143,8 @@ def _decompress(body: bytes) -> bytes:
 
 def _decode_current(payload: bytes) -> KernelRecord:
     record = _decode(payload)
-    if record.schema != SCHEMA or record.extra is not msgspec.UNSET:
+    is_marked = payload[3:10] == _SCHEMA_FIRST  # else a lost field would read as its default
+    if not is_marked or record.schema != SCHEMA or record.extra is not msgspec.UNSET:
         raise msgspec.ValidationError("not a plain record of the current schema")
     return record
 
