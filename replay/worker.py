@@ -1,0 +1,83 @@
+"""The child: reads calls from one pipe, answers on another, and dies when its parent does.
+
+It imports `replay` and `corpus` from the parent's tree, and the compiler under test from wherever
+Setup says, so the same worker serves this checkout, a copy of it and an older revision.
+"""
+
+import ctypes
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from replay import sandbox
+from replay.wire import WIRE, Call, Done, OutOfMemory, Raised, Ready, Setup, read_frame, write_frame
+
+ROOT = str(Path(__file__).resolve().parent.parent)
+START = (
+    f"import sys; sys.path.insert(0, {ROOT!r}); "
+    "from replay.worker import main; sys.exit(main(sys.argv[1:]))"
+)
+_PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve calls until the parent closes its end. Arguments: two descriptors, the parent's id."""
+    incoming, outgoing, parent = (int(word) for word in arguments)
+    _die_with(parent)
+    body = read_frame(incoming)
+    if body is None:
+        return 0
+    setup = msgspec.msgpack.decode(body, type=Setup)
+    _import_from(setup.paths or (ROOT,), setup.imports)
+    held = sandbox.enter(setup.work_dir, setup.memory_bytes)
+    write_frame(outgoing, Ready(wire=WIRE, sandbox=held))
+    decode = msgspec.msgpack.Decoder(Call).decode
+    while (body := read_frame(incoming)) is not None:
+        write_frame(outgoing, _answer(decode(body)))
+    return 0
+
+
+def _answer(call: Call) -> Done | Raised | OutOfMemory:
+    try:
+        return Done(_function(call.function)(call.payload))
+    except MemoryError as error:
+        return OutOfMemory(f"MemoryError {error}".rstrip())
+    except Exception as error:  # noqa: BLE001  # one bad kernel may cost only itself
+        return Raised(_one_line(error), traceback.format_exc())
+
+
+@cache
+def _function(name: str) -> Callable[[bytes], bytes]:
+    module, _, attribute = name.partition(":")
+    found: Callable[[bytes], bytes] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__
+
+
+def _import_from(paths: tuple[str, ...], modules: tuple[str, ...]) -> None:
+    """Import packages from directories that other imports must not search."""
+    importlib.import_module("corpus")  # the parent's, before another tree is on the path
+    sys.path.remove(ROOT)
+    sys.path[:0] = paths
+    for module in modules:
+        importlib.import_module(module)
+    del sys.path[: len(paths)]
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel end this process with its parent, however busy either is."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before we asked
+        os._exit(1)

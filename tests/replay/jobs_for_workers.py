@@ -1,0 +1,71 @@
+"""What the workers of the tests are asked to do."""
+
+import ctypes
+import os
+import signal
+import time
+
+
+def echo(payload: bytes) -> bytes:
+    return payload.upper()
+
+
+def seed(payload: bytes) -> bytes:
+    return os.environ["PYTHONHASHSEED"].encode()
+
+
+def segfault(payload: bytes) -> bytes:
+    ctypes.string_at(0)
+    return payload
+
+
+def abort(payload: bytes) -> bytes:
+    os.write(2, b"LLVM ERROR: Cannot select: t42\n")
+    os.abort()
+
+
+def spin(payload: bytes) -> bytes:
+    while True:
+        time.sleep(0.01)
+
+
+def fill(payload: bytes) -> bytes:
+    return bytes(8 << 30)
+
+
+def fill_and_abort(payload: bytes) -> bytes:
+    try:
+        fill(payload)
+    except MemoryError:
+        os.write(2, b"LLVM ERROR: out of memory\n")
+        os.abort()
+    return payload
+
+
+def raise_error(payload: bytes) -> bytes:
+    raise KeyError("axis")
+
+
+def leave_a_trap(payload: bytes) -> bytes:
+    """The next job of the same worker dies."""
+    signal.signal(signal.SIGALRM, lambda *_: os.abort())
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    return payload
+
+
+def slow_echo(payload: bytes) -> bytes:
+    time.sleep(0.2)
+    return payload
+
+
+def write_outside(payload: bytes) -> bytes:
+    with open(payload, "wb") as file:
+        file.write(b"escaped")
+    return payload
+
+
+def process_id(payload: bytes) -> bytes:
+    with open(payload, "w", encoding="ascii") as file:
+        file.write(str(os.getpid()))
+    time.sleep(600)
+    return b""

@@ -1,0 +1,131 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from replay.errors import WorkerError
+from replay.sandbox import landlock_version
+from replay.wire import Call, Done, OutOfMemory, Raised
+from replay.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
+
+HERE = Path(__file__).parent
+LIMITS = Limits(time_s=2.0, memory_bytes=1 << 30)
+CREW = Crew(environ=os.environ, limits=LIMITS, paths=(HERE,), imports=("jobs_for_workers",), size=2)
+
+
+def job(name, tag=None, payload=b"x"):
+    return Job(name if tag is None else tag, Call(f"jobs_for_workers:{name}", payload))
+
+
+def replies(jobs, crew=CREW):
+    return {job.tag: reply for job, reply in run_jobs(jobs, crew)}
+
+
+def test_every_job_gets_its_own_answer():
+    jobs = [job("echo", n, b"n%d" % n) for n in range(50)]
+    assert replies(jobs) == {n: Done(b"N%d" % n) for n in range(50)}
+
+
+def test_no_job_gives_no_answer():
+    assert replies([]) == {}
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_bad_jobs_cost_only_themselves_and_are_named(size):
+    bad = ["segfault", "abort", "spin", "fill", "fill_and_abort", "raise_error"]
+    jobs = [job("echo", n) for n in range(12)]
+    for place, name in enumerate(bad):
+        jobs.insert(2 * place + 1, job(name))
+    answers = replies(jobs, replace(CREW, size=size))
+    assert all(answers.pop(n) == Done(b"X") for n in range(12))
+    kinds = {tag: type(reply) for tag, reply in answers.items()}
+    assert kinds == {
+        "segfault": Died,
+        "abort": Died,
+        "spin": TimedOut,
+        "fill": OutOfMemory,
+        "fill_and_abort": OutOfMemory,
+        "raise_error": Raised,
+    }
+    assert answers["segfault"].reason == "signal 11 (SIGSEGV)"
+    assert "Cannot select: t42" in answers["abort"].log
+    assert answers["raise_error"].error == "KeyError: 'axis'"
+    assert "in raise_error" in answers["raise_error"].traceback
+
+
+def test_a_job_is_not_blamed_for_its_predecessor():
+    crew = replace(CREW, size=1)
+    answers = replies([job("leave_a_trap"), job("slow_echo"), job("echo")], crew)
+    assert answers["slow_echo"] == Done(b"x")
+
+
+def test_workers_have_different_hash_seeds():
+    jobs = [job("slow_echo", 0), job("slow_echo", 1), job("seed", 2), job("seed", 3)]
+    crew = replace(CREW, hash_seed=7)
+    answers = replies(jobs, crew)
+    assert {answers[2].payload, answers[3].payload} <= {b"7", b"8"}
+
+
+def test_a_worker_that_cannot_start_is_one_clear_error():
+    crew = replace(CREW, imports=("no_such_module",))
+    with pytest.raises(WorkerError, match=r"worker did not start: .*no_such_module"):
+        replies([job("echo")], crew)
+
+
+@pytest.mark.skipif(landlock_version() == 0, reason="this kernel has no Landlock")
+def test_a_sandboxed_worker_writes_nothing_outside_its_directory(tmp_path):
+    target = tmp_path / "file"
+    answers = replies([job("write_outside", payload=os.fsencode(target))])
+    assert "PermissionError" in answers["write_outside"].error
+    assert not target.exists()
+
+
+def test_closing_early_leaves_no_worker(tmp_path):
+    answers = run_jobs([job("echo", n) for n in range(20)], CREW)
+    next(answers)
+    answers.close()
+    assert not list(children())
+
+
+def test_no_worker_outlives_a_parent_that_is_killed(tmp_path):
+    note = tmp_path / "pid"
+    code = f"""if True:
+        import os
+        from pathlib import Path
+        from replay.wire import Call
+        from replay.workers import Crew, Job, run_jobs
+        crew = Crew(
+            os.environ, paths=(Path({str(HERE)!r}),), imports=("jobs_for_workers",), sandboxed=False
+        )
+        job = Job(0, Call("jobs_for_workers:process_id", {os.fsencode(note)!r}))
+        list(run_jobs([job], crew))
+    """
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    wait_until(lambda: note.exists() and note.read_text())
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    wait_until(lambda: not alive(int(note.read_text())))
+
+
+def children():
+    listing = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
+    return [int(word) for word in listing.split()]
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
