@@ -1,5 +1,6 @@
 """The intermediate representation: dtypes, ops, nodes, views, text, bounds and the verifier."""
 
+from compiler.ir import sym
 from compiler.ir.bounds import bounds
 from compiler.ir.dtype import (
     BFLOAT16,
@@ -52,7 +53,7 @@ from compiler.ir.op import (
 from compiler.ir.text import parse_node, print_node
 from compiler.ir.verify import Spec, free_axes, verify
 from compiler.ir.view import Mask, View
-from compiler.ir.viewstack import ViewStack
+from compiler.ir.viewstack import ViewStack, extend, spread
 from compiler.ir.wellformed import why_malformed
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "bounds",
     "const",
     "depends_on",
+    "extend",
     "free_axes",
     "intern",
     "loop_parts",
@@ -103,7 +105,9 @@ __all__ = [
     "print_node",
     "replace_src",
     "round_to",
+    "spread",
     "substitute",
+    "sym",
     "toposort",
     "verify",
     "why_malformed",
