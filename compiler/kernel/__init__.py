@@ -1,11 +1,27 @@
 """Kernels: an AST, the loops that compute it, the opts that change them and the choice of opts."""
 
+from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.from_ast import from_ast
 from compiler.kernel.kernel import Kernel, Opt, buffers, reduces, variables
+from compiler.kernel.opts import (
+    OPTS,
+    Group,
+    GroupTop,
+    Local,
+    NoLocals,
+    PadTo,
+    Swap,
+    Unroll,
+    Upcast,
+)
+from compiler.kernel.positional import Positional, resolve, to_positional
+from compiler.kernel.spelling import format_opt, format_opts, parse_opt, parse_opts
 from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
-    "OUTPUT_KINDS", "REDUCE_KINDS", "Axis", "Kernel", "Opt", "Pad", "buffers", "from_ast",
-    "reduces", "to_nodes", "variables",
+    "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Axis", "Group", "GroupTop", "Kernel", "Local",
+    "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast", "apply_all",
+    "buffers", "format_opt", "format_opts", "from_ast", "parse_opt", "parse_opts", "reduces",
+    "resolve", "to_nodes", "to_positional", "variables",
 ]  # fmt: skip

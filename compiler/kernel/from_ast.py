@@ -111,12 +111,11 @@ def _joined_size(view: View, group: _Group) -> Size:
 def _join_masks(view: View, group: _Group) -> tuple[Size, Size] | None:
     """The interval of the joined index that is valid, when it is one interval."""
     if len(group) == 1:
-        position = group[0]
-        return (0, view.shape[position]) if view.mask is None else view.mask[position]
+        return view.bounds[group[0]]
     low, high, size = 0, 1, 1
     for position in group:
         part = view.shape[position]
-        bounds = (0, part) if view.mask is None else view.mask[position]
+        bounds = view.bounds[position]
         if not (
             isinstance(part, int) and isinstance(bounds[0], int) and isinstance(bounds[1], int)
         ):

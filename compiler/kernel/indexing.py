@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from compiler.ir import INT32, INT64, DType, Kind, Node, Op, Size, View, ViewStack, bounds, toposort
-from compiler.kernel.axis import Pad
-from compiler.kernel.kernel import Kernel
+from compiler.kernel.kernel import Kernel, greatest, span
 from compiler.rules import Builder, build_linear, linear
 
 _INT32_MAX = int(INT32.highest)
@@ -139,17 +138,8 @@ def index_dtype(kernel: Kernel) -> DType:
         stack = node.attr[-1] if node.op in (Op.LOAD, Op.STORE, Op.CONST) else None
         if stack is not None and _largest_value(stack, largest) > _INT32_MAX:
             return INT64
-    sizes = [_greatest(axis.size) for axis in kernel.axes]
+    sizes = [greatest(axis.size) for axis in kernel.axes]
     return INT32 if max([*largest, *sizes], default=0) <= _INT32_MAX else INT64
-
-
-def span(kernel: Kernel, origin: str) -> int:
-    """The greatest value of an index, padding included."""
-    total = 0
-    for part in kernel.pieces(origin):
-        inner = span(kernel, part.name) if isinstance(part, Pad) else _greatest(part.size) - 1
-        total += part.step * inner
-    return total
 
 
 def _largest_value(stack: ViewStack, largest: Sequence[int]) -> int:
@@ -157,20 +147,14 @@ def _largest_value(stack: ViewStack, largest: Sequence[int]) -> int:
     seen = flat = 0
     for depth, view in enumerate(reversed(stack.views)):
         if depth > 0:
-            sizes = [_greatest(size) for size in view.shape]
+            sizes = [greatest(size) for size in view.shape]
             inner = max(1, prod(sizes[1:]))
             largest = [flat // inner + 1, *[size - 1 for size in sizes[1:]]][: len(sizes)]
             seen = max(seen, prod(sizes))
-        steps = [_greatest(stride) for stride in view.strides]
-        flat = _greatest(view.offset) + sum(
+        steps = [greatest(stride) for stride in view.strides]
+        flat = greatest(view.offset) + sum(
             [step * index for step, index in zip(steps, largest, strict=True)]
         )
-        masks = [_greatest(bound) for pair in view.mask or () for bound in pair]
+        masks = [greatest(bound) for pair in view.mask or () for bound in pair]
         seen = max(seen, flat, *masks, *steps, 0)
     return seen
-
-
-def _greatest(size: Size) -> int:
-    if isinstance(size, int):
-        return abs(size)
-    return max([abs(end) for end in bounds(size)])

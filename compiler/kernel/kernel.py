@@ -2,17 +2,15 @@
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, Protocol
+from typing import Protocol
 
-from compiler.ir import AxisKind, Node, Op, Size, toposort
+from compiler.ir import AxisKind, Node, Op, Size, bounds, toposort
 from compiler.kernel.axis import NESTING, Axis, Pad
 from compiler.target import Target
 
 
 class Opt(Protocol):
     """One transformation of the schedule: a frozen dataclass that names the axes it touches."""
-
-    op: ClassVar[str]
 
     def why_illegal(self, kernel: "Kernel", target: Target) -> str | None:
         """Why this may not be applied to `kernel` on `target`; None when it may."""
@@ -85,3 +83,25 @@ def variables(kernel: Kernel) -> tuple[Node, ...]:
     """Every VAR of the AST, sizes included, by (name, lo, hi)."""
     found = [node for node in toposort(kernel.ast) if node.op is Op.VAR]
     return tuple(sorted(found, key=lambda node: node.attr))
+
+
+def root_origin(kernel: Kernel, origin: str) -> str:
+    """The axis of the AST that an origin belongs to."""
+    parents = {pad.name: pad.origin for pad in kernel.pads}
+    while origin in parents:
+        origin = parents[origin]
+    return origin
+
+
+def span(kernel: Kernel, origin: str) -> int:
+    """The greatest value of an index, padding included."""
+    total = 0
+    for part in kernel.pieces(origin):
+        inner = span(kernel, part.name) if isinstance(part, Pad) else greatest(part.size) - 1
+        total += part.step * inner
+    return total
+
+
+def greatest(size: Size) -> int:
+    """The largest magnitude a size can have."""
+    return abs(size) if isinstance(size, int) else max([abs(end) for end in bounds(size)])

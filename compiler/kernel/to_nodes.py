@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from compiler.ir import VOID, DType, Node, Op, const, intern, toposort
 from compiler.kernel.axis import Pad
 from compiler.kernel.indexing import Indexer, index_dtype
-from compiler.kernel.kernel import Kernel
+from compiler.kernel.kernel import Kernel, root_origin
 from compiler.rules import Builder
 
 _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
@@ -96,8 +96,10 @@ class _Lowering:
         place = self.index.place(node.attr[0], list(loops.indices.values()))
         moving = [
             name
-            for position, (name, _) in enumerate(self.kernel.domain)
-            if view.strides[position] != 0 or view.mask is not None
+            for (name, size), stride, valid in zip(
+                self.kernel.domain, view.strides, view.bounds, strict=True
+            )
+            if stride != 0 or valid != (0, size)
         ]
         guards = [guard for name in moving for guard in loops.guards[name]]
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
@@ -115,7 +117,7 @@ class _Lowering:
         guard = self.index.all_of([guard for name in names for guard in loops.guards[name]])
         if guard is not None:
             value = self.index.builder.where(guard, value, reduce_identity(op, node.dtype))
-        owners = {axis.name: _root_origin(self.kernel, axis.origin) for axis in self.kernel.axes}
+        owners = {axis.name: root_origin(self.kernel, axis.origin) for axis in self.kernel.axes}
         ranges = [loops.ranges[axis] for axis, owner in owners.items() if owner in names]
         return intern(Op.FOLD, node.dtype, (value, *ranges), (op, 1))
 
@@ -146,18 +148,10 @@ def _closers(kernel: Kernel) -> dict[str, tuple[tuple[str, ...], ...]]:
     return {name: tuple(known) for name, known in found.items()}
 
 
-def _root_origin(kernel: Kernel, origin: str) -> str:
-    """The axis of the AST that an origin belongs to."""
-    parents = {pad.name: pad.origin for pad in kernel.pads}
-    while origin in parents:
-        origin = parents[origin]
-    return origin
-
-
 def _make_loops(kernel: Kernel, index: Indexer, copies: Mapping[str, int]) -> _Loops:
     ranges: dict[str, Node] = {}
     for axis in kernel.axes:
-        copy = copies.get(_root_origin(kernel, axis.origin), 0)
+        copy = copies.get(root_origin(kernel, axis.origin), 0)
         name = f"{axis.name}#{copy}" if copy else axis.name
         attr = (name, axis.kind)
         ranges[axis.name] = intern(Op.RANGE, index.dtype, (index.size(axis.size),), attr)
@@ -165,7 +159,7 @@ def _make_loops(kernel: Kernel, index: Indexer, copies: Mapping[str, int]) -> _L
     guards: dict[str, list[Node]] = {name: [] for name, _ in kernel.domain}
     for pad in kernel.pads:
         guard = index.builder.lt(padded[pad.name], pad.size)
-        guards[_root_origin(kernel, pad.origin)].append(guard)
+        guards[root_origin(kernel, pad.origin)].append(guard)
     indices = {name: _index(kernel, index, ranges, name) for name, _ in kernel.domain}
     return _Loops(ranges, indices, {name: tuple(found) for name, found in guards.items()})
 
