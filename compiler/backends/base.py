@@ -89,7 +89,9 @@ class Buffer(Protocol):
 class Executable(Protocol):
     """A built program. Takes buffers in the order of its buffer arguments, variables by name."""
 
-    def __call__(self, buffers: Sequence[Buffer], variables: Mapping[str, int] = ...) -> None: ...
+    def __call__(
+        self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
+    ) -> None: ...
 
 
 class Device(Protocol):
@@ -104,7 +106,7 @@ class Device(Protocol):
     def allocate(self, dtype: DType, size: int) -> Buffer:
         """A buffer with undefined contents; size 0 is allowed."""
 
-    def wrap(self, array: Array) -> Buffer:
+    def wrap(self, array: Array, dtype: DType) -> Buffer:
         """A buffer over a contiguous, writable array; a device with memory of its own copies it."""
 
     def view(self, buffer: Buffer, offset: int, size: int) -> Buffer:

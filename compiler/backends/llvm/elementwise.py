@@ -1,0 +1,232 @@
+"""Values made of values: lanes, arithmetic, conversions. Plain ops are in the tables of ops.py."""
+
+from collections.abc import Callable, Mapping
+
+from compiler.backends.llvm.function import Function
+from compiler.backends.llvm.ops import (
+    BINARY,
+    COMPARE,
+    FROM_FLOAT,
+    INTRINSICS,
+    LIBRARY,
+    MAY_WRAP,
+    SELECTED,
+    TO_FLOAT,
+    WIDEN,
+)
+from compiler.backends.llvm.types import literal, suffix, type_text, zero
+from compiler.ir import BFLOAT16, BOOL, COMPARISONS, FLOAT16, DType, Kind, Node, Op, bounds
+from compiler.ir.bounds import full
+
+# --- vectors ---
+
+
+def _splat(function: Function, node: Node) -> None:
+    scalar, count, kind = node.src[0], node.dtype.count, type_text(node.dtype)
+    element, value = type_text(scalar.dtype), function.operand(scalar)
+    if scalar.op is Op.CONST:
+        function.text[node] = "<" + ", ".join([f"{element} {value}"] * count) + ">"
+        return
+    first = function.step("lane", f"insertelement {kind} poison, {element} {value}, i64 0")
+    mask = f"<{count} x i32> zeroinitializer"
+    function.assign(node, f"shufflevector {kind} {first}, {kind} poison, {mask}")
+
+
+def _stack(function: Function, node: Node) -> None:
+    kind, element = type_text(node.dtype), type_text(node.dtype.scalar)
+    lanes = [function.operand(child) for child in node.src]
+    if all(child.op is Op.CONST for child in node.src):
+        function.text[node] = "<" + ", ".join([f"{element} {lane}" for lane in lanes]) + ">"
+        return
+    value = "poison"
+    for index, lane in enumerate(lanes):
+        value = function.step(
+            "stack", f"insertelement {kind} {value}, {element} {lane}, i64 {index}"
+        )
+    function.text[node] = value
+
+
+def _lane(function: Function, node: Node) -> None:
+    vector = node.src[0]
+    value = function.operand(vector)
+    function.assign(node, f"extractelement {type_text(vector.dtype)} {value}, i64 {node.attr[0]}")
+
+
+# --- arithmetic ---
+
+
+def _alu(function: Function, node: Node) -> None:
+    """An op over sources of its own dtype, by the first table that knows it."""
+    op, dtype = node.op, node.dtype
+    key = (op, dtype.kind)
+    if dtype.is_float and dtype.bits == 16:
+        _check_half(function, node)
+    operands = [function.operand(child) for child in node.src]
+    if key in BINARY:
+        flag = _proof(node) if op in MAY_WRAP and dtype.is_int else ""
+        instruction = f"{BINARY[key]}{flag} {type_text(dtype)} {operands[0]}, {operands[1]}"
+        function.assign(node, instruction)
+    elif key in INTRINSICS:
+        function.assign(node, _intrinsic(function, INTRINSICS[key], dtype, operands))
+    elif op in SELECTED and dtype.is_float:
+        _select_extreme(function, node, operands)
+    elif (op, dtype.scalar.name) in LIBRARY:
+        _call_lanes(function, node, operands[0])
+    else:
+        raise function.refuse(node, f"{op.name} is not defined for {dtype}")
+
+
+def _check_half(function: Function, node: Node) -> None:
+    if node.dtype.scalar is BFLOAT16:
+        raise function.refuse(node, "bfloat16 is only moved and bitcast, compute in float32")
+    if node.op is Op.MULACC or (node.op, node.dtype.kind) in _NATIVE:
+        raise function.refuse(node, f"{node.op.name} of float16 rounds twice, compute in float32")
+
+
+_NATIVE = frozenset(
+    (op, Kind.FLOAT) for op in (Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW)
+)
+
+
+def _proof(node: Node) -> str:
+    """Nsw or nuw where the interval of an index proves that it does not wrap."""
+    if node.dtype.count > 1 or bounds(node) == full(node):
+        return ""
+    return " nsw" if node.dtype.kind is Kind.INT else " nuw"
+
+
+def _intrinsic(function: Function, name: str, dtype: DType, operands: list[str]) -> str:
+    kind = type_text(dtype)
+    symbol = f"@llvm.{name}.{suffix(dtype)}"
+    function.declared[f"{kind} {symbol}({', '.join([kind] * len(operands))})"] = None
+    return f"call {kind} {symbol}({', '.join([f'{kind} {text}' for text in operands])})"
+
+
+def _select_extreme(function: Function, node: Node, operands: list[str]) -> None:
+    kind, bits = type_text(node.dtype), type_text(BOOL.vec(node.dtype.count))
+    a, b = operands
+    beyond = function.step("beyond", f"fcmp {SELECTED[node.op]} {kind} {a}, {b}")
+    is_nan = function.step("isnan", f"fcmp uno {kind} {a}, {a}")
+    first = function.step("first", f"or {bits} {beyond}, {is_nan}")
+    function.assign(node, f"select {bits} {first}, {kind} {a}, {kind} {b}")
+
+
+def _call_lanes(function: Function, node: Node, operand: str) -> None:
+    dtype, element = node.dtype, type_text(node.dtype.scalar)
+    symbol = f"@{LIBRARY[node.op, dtype.scalar.name]}"
+    function.declared[f"{element} {symbol}({element})"] = None
+    if dtype.count == 1:
+        function.assign(node, f"call {element} {symbol}({element} {operand})")
+        return
+    kind, result = type_text(dtype), "poison"
+    for index in range(dtype.count):
+        lane = function.step("lane", f"extractelement {kind} {operand}, i64 {index}")
+        value = function.step("call", f"call {element} {symbol}({element} {lane})")
+        result = function.step(
+            "stack", f"insertelement {kind} {result}, {element} {value}, i64 {index}"
+        )
+    function.text[node] = result
+
+
+def _neg(function: Function, node: Node) -> None:
+    kind, value = type_text(node.dtype), function.operand(node.src[0])
+    if node.dtype.is_float:
+        function.assign(node, f"fneg {kind} {value}")
+        return
+    function.assign(node, f"sub {kind} {zero(node.dtype)}, {value}")
+
+
+def _not(function: Function, node: Node) -> None:
+    ones = "true" if node.dtype.scalar is BOOL else "-1"
+    if node.dtype.count > 1:
+        ones = "<" + ", ".join([f"{type_text(node.dtype.scalar)} {ones}"] * node.dtype.count) + ">"
+    function.assign(node, f"xor {type_text(node.dtype)} {function.operand(node.src[0])}, {ones}")
+
+
+def _mulacc(function: Function, node: Node) -> None:
+    if node.dtype.is_float:
+        _alu(function, node)
+        return
+    kind = type_text(node.dtype)
+    a, b, c = [function.operand(child) for child in node.src]
+    product = function.step("product", f"mul {kind} {a}, {b}")
+    function.assign(node, f"add {kind} {product}, {c}")
+
+
+def _compare(function: Function, node: Node) -> None:
+    a, b = node.src
+    if a.dtype.scalar is BFLOAT16:
+        raise function.refuse(node, "bfloat16 is only moved and bitcast, compute in float32")
+    comparison = COMPARE[node.op, a.dtype.kind]
+    text = f"{comparison} {type_text(a.dtype)} {function.operand(a)}, {function.operand(b)}"
+    function.assign(node, text)
+
+
+def _where(function: Function, node: Node) -> None:
+    cond, a, b = [function.operand(child) for child in node.src]
+    kind = type_text(node.dtype)
+    function.assign(node, f"select {type_text(node.src[0].dtype)} {cond}, {kind} {a}, {kind} {b}")
+
+
+# --- conversions ---
+
+
+def _bitcast(function: Function, node: Node) -> None:
+    source, target = type_text(node.src[0].dtype), type_text(node.dtype)
+    value = function.operand(node.src[0])
+    if source == target:
+        function.text[node] = value
+        return
+    function.assign(node, f"bitcast {source} {value} to {target}")
+
+
+def _cast(function: Function, node: Node) -> None:
+    origin, dtype = node.src[0].dtype, node.dtype
+    value, source, target = function.operand(node.src[0]), type_text(origin), type_text(dtype)
+    if BFLOAT16 in (origin.scalar, dtype.scalar) and origin is not dtype:
+        raise function.refuse(node, "bfloat16 is only moved and bitcast, convert its bits")
+    if origin.bits == 64 and dtype.scalar is FLOAT16:
+        raise function.refuse(node, f"{origin} to float16 needs a library, round to odd first")
+    if source == target and origin.kind is not Kind.BOOL:
+        function.text[node] = value
+    elif dtype.kind is Kind.BOOL:
+        function.assign(node, f"{_not_zero(origin)} {source} {value}, {_zero_of(origin)}")
+    else:
+        function.assign(node, f"{_conversion(origin, dtype)} {source} {value} to {target}")
+
+
+def _not_zero(origin: DType) -> str:
+    return "fcmp une" if origin.is_float else "icmp ne"
+
+
+def _zero_of(origin: DType) -> str:
+    if origin.count > 1:
+        return "zeroinitializer"
+    return literal(origin, 0.0) if origin.is_float else literal(origin, 0)
+
+
+def _conversion(origin: DType, dtype: DType) -> str:
+    if dtype.is_float:
+        if not origin.is_float:
+            return TO_FLOAT[origin.kind]
+        return "fpext" if dtype.bits > origin.bits else "fptrunc"
+    if origin.is_float:
+        return FROM_FLOAT[dtype.kind]
+    return "trunc" if dtype.bits < origin.bits else WIDEN[origin.kind]
+
+
+Handler = Callable[[Function, Node], None]
+_TABLED = frozenset(op for table in (BINARY, INTRINSICS, LIBRARY) for op, _ in table)
+ELEMENTWISE_HANDLERS: Mapping[Op, Handler] = {
+    **dict.fromkeys((op for op in Op if op in _TABLED), _alu),
+    **dict.fromkeys((op for op in Op if op in COMPARISONS), _compare),
+    Op.SPLAT: _splat,
+    Op.STACK: _stack,
+    Op.LANE: _lane,
+    Op.NEG: _neg,
+    Op.NOT: _not,
+    Op.MULACC: _mulacc,
+    Op.WHERE: _where,
+    Op.CAST: _cast,
+    Op.BITCAST: _bitcast,
+}

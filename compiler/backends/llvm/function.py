@@ -1,0 +1,53 @@
+"""The text of one LLVM function while it is written."""
+
+from compiler.backends.llvm.types import type_text
+from compiler.backends.names import Names
+from compiler.errors import BuildError
+from compiler.ir import Node, Op
+
+
+class Function:
+    """The text of one function while it is written. Owned by one render call."""
+
+    def __init__(self, name: str, outermost: Node | None) -> None:
+        self.name = name
+        self.outermost = outermost
+        self.lines: list[str] = []
+        self.slots: list[str] = []  # allocas: all in the entry block
+        self.declared: dict[str, None] = {}
+        self.parameters: dict[str, str] = {}  # argument name -> text
+        self.text: dict[Node, str] = {}  # operand text of each instruction rendered so far
+        self.slot_of: dict[Node, str] = {}
+        self.names = Names()
+        self.block = "entry"
+
+    def refuse(self, node: Node, why: str) -> BuildError:
+        return BuildError(f"llvm: kernel {self.name}: {node!r}: {why}", kernel=self.name)
+
+    def operand(self, node: Node) -> str:
+        """The text of a source; an accumulator is read where it is used."""
+        found = self.text.get(node)
+        return self.load_acc(node) if found is None else found
+
+    def load_acc(self, acc: Node) -> str:
+        if acc not in self.slot_of:
+            raise self.refuse(acc, "is read before its INIT")
+        value = f"%{self.names.value(Op.ACC)}"
+        self.lines.append(f"  {value} = load {type_text(acc.dtype)}, ptr {self.slot_of[acc]}")
+        return value
+
+    def assign(self, node: Node, instruction: str) -> None:
+        """Give the result of `instruction` to `node`."""
+        value = f"%{self.names.value(node.op)}"
+        self.lines.append(f"  {value} = {instruction}")
+        self.text[node] = value
+
+    def step(self, prefix: str, instruction: str) -> str:
+        """An intermediate result that belongs to no node."""
+        value = f"%{self.names.numbered(prefix)}"
+        self.lines.append(f"  {value} = {instruction}")
+        return value
+
+    def open_block(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label

@@ -1,0 +1,205 @@
+"""A PROGRAM as one LLVM function: void NAME(ptr buffer..., iN variable..., i64 lo, i64 hi).
+
+The outermost GLOBAL range runs from lo to hi, so that threads can share it; without one, lo and hi
+mean nothing. Accumulators are stack slots: LLVM's first pass turns them into registers.
+"""
+
+from compiler.backends.base import Argument
+from compiler.backends.describe import outermost_range
+from compiler.backends.llvm.elementwise import ELEMENTWISE_HANDLERS, Handler
+from compiler.backends.llvm.function import Function
+from compiler.backends.llvm.types import literal, memory_type, type_text, zero
+from compiler.ir import BOOL, Kind, Node, Op
+from compiler.target import Target
+
+
+def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Target) -> str:
+    """The module that holds `program` as function `name`. Raises BuildError for what LLVM lacks."""
+    function = Function(name, outermost_range(program))
+    signature = [_declare(function, argument) for argument in arguments]
+    for node in program.src:
+        handler = _HANDLERS.get(node.op)
+        if handler is None:
+            raise function.refuse(node, f"{target.backend} has no such op")
+        handler(function, node)
+    body = "\n".join(["entry:", *function.slots, *function.lines, "  ret void"])
+    declarations = "".join([f"declare {text}\n" for text in function.declared])
+    parameters = ", ".join([*signature, "i64 %lo", "i64 %hi"])
+    return f"{declarations}define void @{name}({parameters}) nounwind {{\n{body}\n}}\n"
+
+
+def _declare(function: Function, argument: Argument) -> str:
+    if not argument.is_buffer:
+        text = f"%{function.names.variable(argument.name)}"
+        function.parameters[argument.name] = text
+        return f"{type_text(argument.dtype)} {text}"
+    text = f"%{function.names.unique(argument.name)}"
+    function.parameters[argument.name] = text
+    return f"ptr noalias {'' if argument.is_written else 'readonly '}{text}"
+
+
+# --- leaves and memory ---
+
+
+def _parameter(function: Function, node: Node) -> None:
+    name = f"data{node.attr[0]}" if node.op is Op.BUFFER else node.attr[0]
+    if name not in function.parameters:
+        raise function.refuse(node, f"{name} is not among the arguments")
+    function.text[node] = function.parameters[name]
+
+
+def _const(function: Function, node: Node) -> None:
+    if node.attr[1] is not None:
+        raise function.refuse(node, "a constant with a view has to be lowered first")
+    function.text[node] = literal(node.dtype, node.attr[0])
+
+
+def _after(function: Function, node: Node) -> None:
+    function.text[node] = function.text[node.src[0]]
+
+
+def _address(function: Function, node: Node) -> str:
+    buffer, offset = node.src[0], node.src[1]
+    base, index, kind = function.operand(buffer), function.operand(offset), type_text(offset.dtype)
+    if offset.dtype.kind is Kind.UINT and offset.dtype.bits < 64:  # else it is read as signed
+        index, kind = function.step("wide", f"zext {kind} {index} to i64"), "i64"
+    element = memory_type(buffer.dtype)
+    return function.step("at", f"getelementptr inbounds {element}, ptr {base}, {kind} {index}")
+
+
+def _read(function: Function, node: Node) -> None:
+    if len(node.src) == 3:
+        _gated_read(function, node)
+        return
+    function.text[node] = _load(function, node)
+
+
+def _load(function: Function, node: Node) -> str:
+    dtype = node.dtype
+    at = _address(function, node)
+    load = f"load {memory_type(dtype)}, ptr {at}, align {dtype.itemsize}"
+    value = function.step("read", load)
+    if dtype.scalar is not BOOL:
+        return value
+    return function.step("bool", f"icmp ne {memory_type(dtype)} {value}, {zero(dtype)}")
+
+
+def _gated_read(function: Function, node: Node) -> None:
+    gate, before = function.operand(node.src[2]), function.block
+    then, end = function.names.numbered("then"), function.names.numbered("endif")
+    function.lines.append(f"  br i1 {gate}, label %{then}, label %{end}")
+    function.open_block(then)
+    value = _load(function, node)
+    function.lines.append(f"  br label %{end}")
+    function.open_block(end)
+    nothing = "zeroinitializer"
+    kind = type_text(node.dtype)
+    function.assign(node, f"phi {kind} [ {value}, %{then} ], [ {nothing}, %{before} ]")
+
+
+def _write(function: Function, node: Node) -> None:
+    if len(node.src) == 3:
+        _store(function, node)
+        return
+    then, end = function.names.numbered("then"), function.names.numbered("endif")
+    function.lines.append(f"  br i1 {function.operand(node.src[3])}, label %{then}, label %{end}")
+    function.open_block(then)
+    _store(function, node)
+    function.lines.append(f"  br label %{end}")
+    function.open_block(end)
+
+
+def _store(function: Function, node: Node) -> None:
+    dtype, value = node.src[2].dtype, function.operand(node.src[2])
+    at = _address(function, node)
+    kind = memory_type(dtype)
+    if dtype.scalar is BOOL:
+        value = function.step("byte", f"zext {type_text(dtype)} {value} to {kind}")
+    function.lines.append(f"  store {kind} {value}, ptr {at}, align {dtype.itemsize}")
+
+
+# --- loops, accumulators, blocks ---
+
+
+def _range(function: Function, node: Node) -> None:
+    kind, size = type_text(node.dtype), function.operand(node.src[0])
+    start = "0"
+    if node is function.outermost:
+        start, size = "%lo", "%hi"
+        if node.dtype.bits < 64:
+            start = function.step("lo", f"trunc i64 %lo to {kind}")
+            size = function.step("hi", f"trunc i64 %hi to {kind}")
+    name, before = function.names.axis(node.attr[0]), function.block
+    less = "slt" if node.dtype.kind is Kind.INT else "ult"
+    function.lines.append(f"  br label %{name}.head")
+    function.open_block(f"{name}.head")
+    function.lines += [
+        f"  %{name} = phi {kind} [ {start}, %{before} ], [ %{name}.next, %{name}.last ]",
+        f"  %{name}.more = icmp {less} {kind} %{name}, {size}",
+        f"  br i1 %{name}.more, label %{name}.body, label %{name}.done",
+    ]
+    function.open_block(f"{name}.body")
+    function.text[node] = f"%{name}"
+
+
+def _end(function: Function, node: Node) -> None:
+    index, kind = function.text[node.src[0]], type_text(node.src[0].dtype)
+    function.lines.append(f"  br label {index}.last")
+    function.open_block(f"{index[1:]}.last")
+    function.lines += [
+        f"  {index}.next = add nuw nsw {kind} {index}, 1",
+        f"  br label {index}.head",
+    ]
+    function.open_block(f"{index[1:]}.done")
+
+
+def _init(function: Function, node: Node) -> None:
+    acc, dtype = node.src[0], node.src[0].dtype
+    if acc not in function.slot_of:
+        function.slot_of[acc] = f"%{function.names.numbered('slot')}"
+        function.slots.append(f"  {function.slot_of[acc]} = alloca {type_text(dtype)}")
+    _set(function, node)
+
+
+def _set(function: Function, node: Node) -> None:
+    acc, value = node.src[0], node.src[1]
+    text = function.operand(value)
+    function.lines.append(f"  store {type_text(acc.dtype)} {text}, ptr {function.slot_of[acc]}")
+
+
+def _result(function: Function, node: Node) -> None:
+    function.text[node] = function.load_acc(node.src[0])
+
+
+def _if(function: Function, node: Node) -> None:
+    label = function.names.numbered("if")
+    function.lines.append(
+        f"  br i1 {function.operand(node.src[0])}, label %{label}, label %{label}.end"
+    )
+    function.open_block(label)
+    function.text[node] = label
+
+
+def _endif(function: Function, node: Node) -> None:
+    label = function.text[node.src[0]]
+    function.lines.append(f"  br label %{label}.end")
+    function.open_block(f"{label}.end")
+
+
+_HANDLERS: dict[Op, Handler] = {
+    **ELEMENTWISE_HANDLERS,
+    Op.BUFFER: _parameter,
+    Op.VAR: _parameter,
+    Op.CONST: _const,
+    Op.AFTER: _after,
+    Op.READ: _read,
+    Op.WRITE: _write,
+    Op.ACC: lambda function, node: None,  # read where it is used
+    Op.INIT: _init,
+    Op.SET: _set,
+    Op.RESULT: _result,
+    Op.RANGE: _range,
+    Op.END: _end,
+    Op.IF: _if,
+    Op.ENDIF: _endif,
+}

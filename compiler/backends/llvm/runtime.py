@@ -1,0 +1,273 @@
+"""The host's CPU as a device: NumPy memory, machine code from LLVM, a shared pool of threads."""
+
+import ctypes
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from compiler.backends.base import (
+    Array,
+    Buffer,
+    Program,
+    as_storage,
+    check_buffers,
+    size_value,
+    storage_dtype,
+    variable_values,
+)
+from compiler.backends.llvm.compile import (
+    Host,
+    build_error,
+    emit_assembly,
+    emit_object,
+    find_host,
+)
+from compiler.errors import DeviceError
+from compiler.ir import DType
+from compiler.target import LLVM, Target
+
+ALIGNMENT = 64  # a cache line, and the widest vector
+PARALLEL_NS = 200_000  # starting and joining a thread costs 57 us
+FLOPS_PER_NS, BYTES_PER_NS = 8, 16  # of one core, roughly: they only choose between 1 and n threads
+MAX_LOADED = 4096  # built programs kept per device
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostBuffer:
+    """Elements in this process's memory; `array` is flat, in the storage dtype."""
+
+    dtype: DType
+    size: int
+    array: Array
+    address: int
+
+
+class Pool:
+    """Threads shared by all kernels of a process; made when first needed, and anew after a fork."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._lock = threading.Lock()
+        self._executor: ThreadPoolExecutor | None = None  # owned by run(), replaced under the lock
+        self._pid = 0
+
+    def run(self, function: Callable[[int, int], None], count: int) -> None:
+        """`function(lo, hi)` over 0..count in equal parts; the caller works on the first."""
+        parts = min(self.threads, count)
+        cuts = [count * part // parts for part in range(parts + 1)]
+        executor = self._running()
+        rest = [executor.submit(function, cuts[i], cuts[i + 1]) for i in range(1, parts)]
+        function(cuts[0], cuts[1])
+        for part in rest:
+            part.result()
+
+    def _running(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._executor is None or self._pid != os.getpid():
+                self._executor = ThreadPoolExecutor(max(1, self.threads - 1), "kernel")
+                self._pid = os.getpid()
+            return self._executor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loaded:
+    """A function in memory. LLVM unloads it when the tracker is garbage."""
+
+    address: int
+    tracker: llvm.ResourceTracker
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostExecutable:
+    """A program in memory. Calls from several threads at once are fine."""
+
+    program: Program
+    loaded: _Loaded
+    pool: Pool
+    function: Callable[..., None]
+    work_ns: float  # of one index of the outermost range
+    wanted: tuple[tuple[DType, int], ...] | None  # of each buffer, None where sizes are symbolic
+    written: tuple[int, ...]
+
+    def __call__(
+        self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
+    ) -> None:
+        """Run to the end. Raises DeviceError for arguments that do not fit."""
+        values = variables or {}
+        numbers = variable_values(self.program, values)
+        addresses = self._addresses(buffers, values)
+        sizes = self.program.launch.global_size
+        count = size_value(sizes[0], values) if sizes else 1
+        if count <= 0:
+            return
+        if count == 1 or self.pool.threads == 1 or count * self.work_ns < PARALLEL_NS:
+            self.function(*addresses, *numbers, 0, count)
+            return
+        self.pool.run(lambda lo, hi: self.function(*addresses, *numbers, lo, hi), count)
+
+    def _addresses(self, buffers: Sequence[Buffer], values: Mapping[str, int]) -> list[int]:
+        fits = self.wanted is not None and len(buffers) == len(self.wanted)
+        addresses: list[int] = []
+        for index, buffer in enumerate(buffers):
+            if not isinstance(buffer, HostBuffer):
+                raise DeviceError(f"{self.program.name}: buffer {index} is not on the llvm device")
+            addresses.append(buffer.address)
+            if fits and self.wanted is not None:
+                dtype, least = self.wanted[index]
+                fits = buffer.dtype is dtype and buffer.size >= least
+        if not fits:
+            check_buffers(self.program, buffers, values)
+        for index in self.written:
+            _refuse_overlap(self.program, buffers, index)
+        return addresses
+
+
+def _refuse_overlap(program: Program, buffers: Sequence[Any], written: int) -> None:
+    """The function promises LLVM that no other argument sees what it writes."""
+    start = buffers[written].address
+    stop = start + buffers[written].array.nbytes
+    for index, other in enumerate(buffers):
+        if index != written and start < other.address + other.array.nbytes and other.address < stop:
+            raise DeviceError(
+                f"{program.name}: buffer {written}, which it writes, shares memory with {index}"
+            )
+
+
+@dataclass(slots=True, eq=False)
+class HostDevice:
+    """The llvm device. `threads` bounds how many cores one kernel uses."""
+
+    host: Host
+    machine: llvm.TargetMachine
+    jit: llvm.LLJIT
+    pool: Pool
+    target: Target = LLVM
+    _loaded: OrderedDict[tuple[str, str], _Loaded] = field(default_factory=OrderedDict)
+    _libraries: int = 0  # LLVM wants a new name for each; compared with nothing
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def toolchain(self) -> dict[str, str]:
+        """LLVM's version and the CPU it compiles for."""
+        return {
+            "llvm": ".".join(map(str, llvm.llvm_version_info)),
+            "cpu": self.host.cpu,
+            "features": self.host.features,
+        }
+
+    def allocate(self, dtype: DType, size: int) -> HostBuffer:
+        """`size` undefined elements, aligned to a cache line."""
+        storage = storage_dtype(dtype)
+        raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % ALIGNMENT
+        array = raw[start : start + size * storage.itemsize].view(storage)
+        return HostBuffer(dtype, size, array, array.ctypes.data)
+
+    def wrap(self, array: Array, dtype: DType) -> HostBuffer:
+        """The caller's own memory as a buffer: kernels read and write it in place."""
+        if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+            raise DeviceError("wrap: the array is not contiguous, aligned and writable, upload it")
+        if array.dtype.itemsize != storage_dtype(dtype).itemsize:
+            raise DeviceError(f"wrap: {array.dtype} is not stored like {dtype}, cast it first")
+        flat = array.reshape(-1).view(storage_dtype(dtype))
+        return HostBuffer(dtype, flat.size, flat, flat.ctypes.data)
+
+    def view(self, buffer: Buffer, offset: int, size: int) -> HostBuffer:
+        """Part of a buffer, in the same memory."""
+        array = _own(buffer).array[offset : offset + size]
+        if array.size != size or offset < 0:
+            raise DeviceError(f"view of elements {offset} to {offset + size} of {buffer.size}")
+        return HostBuffer(buffer.dtype, size, array, array.ctypes.data)
+
+    def upload(self, buffer: Buffer, array: Array) -> None:
+        """Copy an array into the buffer."""
+        _own(buffer).array[:] = as_storage(array, buffer.dtype, buffer.size)
+
+    def download(self, buffer: Buffer) -> Array:
+        """A copy of the buffer."""
+        return _own(buffer).array.copy()
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: a call returns when its kernel is done."""
+
+    def build(self, program: Program) -> HostExecutable:
+        """Machine code for `program`, from memory where the same source was built before."""
+        key = (program.name, program.source)
+        loaded = self._loaded.get(key)
+        if loaded is None:
+            with self._lock:
+                loaded = self._loaded.get(key) or self._load(program)
+                self._loaded[key] = loaded
+                if len(self._loaded) > MAX_LOADED:
+                    self._loaded.popitem(last=False)
+        return _executable(program, loaded, self.pool)
+
+    def _load(self, program: Program) -> _Loaded:
+        image = emit_object(program.source, program.name, self.machine)
+        self._libraries += 1
+        library = llvm.JITLibraryBuilder().add_object_img(image).export_symbol(program.name)
+        library.add_current_process()  # libm, and the memset and memcpy that LLVM recognises
+        try:
+            tracker = library.link(self.jit, f"library{self._libraries}")
+            address = tracker[program.name]
+        except RuntimeError as error:
+            raise build_error(program.name, program.source, str(error)) from None
+        return _Loaded(address, tracker)
+
+    def assembly(self, program: Program) -> str:
+        """The machine code of `program`, for people and llvm-mca."""
+        with self._lock:
+            return emit_assembly(program.source, program.name, self.machine)
+
+
+def _own(buffer: Buffer) -> HostBuffer:
+    if not isinstance(buffer, HostBuffer):
+        raise DeviceError("buffer is not on the llvm device: upload its contents to a new one")
+    return buffer
+
+
+_INTEGERS = {(8, True): ctypes.c_int8, (16, True): ctypes.c_int16, (32, True): ctypes.c_int32,
+             (64, True): ctypes.c_int64, (8, False): ctypes.c_uint8, (16, False): ctypes.c_uint16,
+             (32, False): ctypes.c_uint32, (64, False): ctypes.c_uint64}  # fmt: skip
+
+
+def _executable(program: Program, loaded: _Loaded, pool: Pool) -> HostExecutable:
+    buffers = [argument for argument in program.arguments if argument.is_buffer]
+    types: list[Any] = [ctypes.c_void_p] * len(buffers)
+    for argument in program.arguments:
+        if not argument.is_buffer:
+            types.append(_INTEGERS[argument.dtype.bits, argument.dtype.is_signed])
+    function = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)(loaded.address)
+    fixed = [(a.dtype, a.size) for a in buffers if isinstance(a.size, int)]
+    return HostExecutable(
+        program,
+        loaded,
+        pool,
+        function,
+        _work_ns(program),
+        tuple(fixed) if len(fixed) == len(buffers) else None,
+        tuple([index for index, argument in enumerate(buffers) if argument.is_written]),
+    )
+
+
+def _work_ns(program: Program) -> float:
+    """Time of one index of the outermost range, guessed from the estimates."""
+    work = program.estimates
+    sizes = program.launch.global_size
+    limits = {a.name: a.limits[1] for a in program.arguments if a.limits is not None}
+    count = size_value(sizes[0], limits) if sizes else 1
+    return max(work.flops / FLOPS_PER_NS, work.bytes / BYTES_PER_NS) / max(1, count)
+
+
+def open_device(threads: int | None = None) -> HostDevice:
+    """The host's CPU. `threads` is at most how many cores a kernel uses, by default all we may."""
+    host = find_host()
+    machine = host.machine()
+    count = threads or len(os.sched_getaffinity(0))
+    return HostDevice(host, machine, llvm.create_lljit_compiler(host.machine()), Pool(count))
