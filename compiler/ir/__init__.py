@@ -1,7 +1,7 @@
 """The intermediate representation: dtypes, ops, nodes, views, text, bounds and the verifier."""
 
 from compiler.ir import sym
-from compiler.ir.bounds import bounds
+from compiler.ir.bounds import Interval, bounds, truncated_div
 from compiler.ir.dtype import (
     BFLOAT16,
     BOOL,
@@ -25,7 +25,9 @@ from compiler.ir.dtype import (
     wrap,
 )  # fmt: skip
 from compiler.ir.node import (
+    Attr,
     Node,
+    Number,
     Size,
     attr_nodes,
     const,
@@ -80,12 +82,15 @@ __all__ = [
     "UINT64",
     "UNARY",
     "VOID",
+    "Attr",
     "AxisKind",
     "DType",
     "Field",
+    "Interval",
     "Kind",
     "Mask",
     "Node",
+    "Number",
     "Op",
     "Size",
     "Spec",
@@ -109,6 +114,7 @@ __all__ = [
     "substitute",
     "sym",
     "toposort",
+    "truncated_div",
     "verify",
     "why_malformed",
     "wrap",

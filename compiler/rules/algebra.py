@@ -2,8 +2,7 @@
 
 import math
 
-from compiler.ir import COMMUTATIVE, Node, Op, bounds
-from compiler.ir.node import Number
+from compiler.ir import COMMUTATIVE, Node, Number, Op, bounds
 from compiler.rules.builder import Builder, Rule
 from compiler.rules.fold import constant_of
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.errors import RewriteError
-from compiler.ir import BOOL, DType, Node, Op, const, intern, toposort
-from compiler.ir.node import Attr, Number
+from compiler.ir import BOOL, Attr, DType, Node, Number, Op, const, intern, toposort
 
 MAX_DEPTH = 120  # nested applications that one new node may cause; a looping rule gets there
 

@@ -43,7 +43,7 @@ def move_constants_right(b: Builder, node: Node) -> Node | None:
     if found is None:
         return None
     factor = next(iter(terms.values())) if len(terms) == 1 else 1
-    if factor < 1:
+    if factor < 1 or (factor == 1 and constant == 0):
         return None
     rest = {term: value // factor for term, value in terms.items()}
     low, high = exact_interval(rest, 0)

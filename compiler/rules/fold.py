@@ -4,9 +4,7 @@ import math
 import struct
 from collections.abc import Callable, Mapping
 
-from compiler.ir import DType, Kind, Node, Op, const, wrap
-from compiler.ir.bounds import truncated_div
-from compiler.ir.node import Number
+from compiler.ir import DType, Kind, Node, Number, Op, const, truncated_div, wrap
 from compiler.rules.builder import Builder, Rule
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from compiler.ir import Node, Op, bounds
-from compiler.ir.bounds import Interval
+from compiler.ir import Interval, Node, Op, bounds
 from compiler.rules.builder import Builder
 
 _ADD, _SUB, _MUL, _NEG = Op.ADD, Op.SUB, Op.MUL, Op.NEG
