@@ -1,0 +1,226 @@
+"""The walk over an AST: box after box of its domain, each node once per box as one array."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+
+from compiler.backends.reference.algebra import Algebra, V
+from compiler.backends.reference.arithmetic import Array, numpy_dtype
+from compiler.backends.reference.views import (
+    Box,
+    Stack,
+    load,
+    resolve,
+    size_of,
+    variable,
+    where_valid,
+)
+from compiler.ir import Node, Op, free_axes, toposort
+
+TEMPORARY_ELEMENTS = 1 << 23  # of all nodes of a box together: 64 MiB of float64
+
+
+@dataclass(frozen=True, slots=True)
+class Piece(Generic[V]):
+    """The values one STORE writes in one box of the output axes."""
+
+    store: Node
+    stack: Stack
+    box: Box
+    value: V
+
+
+class Domain(Generic[V]):
+    """An AST prepared for evaluation. Owns nothing that changes."""
+
+    def __init__(
+        self,
+        root: Node,
+        memory: Mapping[int, Array],
+        variables: Mapping[str, int],
+        algebra: Algebra[V],
+    ) -> None:
+        self.root, self.variables, self.algebra = root, variables, algebra
+        names = tuple([name for name, _ in root.attr[0]])
+        order = toposort(root)
+        self.number = {name: axis for axis, name in enumerate(names)}
+        sizes = tuple([size_of(size, variables) for _, size in root.attr[0]])
+        self.whole = Box((0,) * len(sizes), sizes)
+        free = free_axes(order, names)
+        self.axes = {node: tuple([name in free[node] for name in names]) for node in order}
+        reduced = {name for node in order if node.op is Op.REDUCE for name in node.attr[1]}
+        self.is_output = tuple([name not in reduced for name in names])
+        self.stacks = {
+            node: resolve(node.attr[-1], variables)
+            for node in order
+            if node.op in (Op.LOAD, Op.STORE, Op.CONST) and node.attr[-1] is not None
+        }
+        self.memory = {
+            node: algebra.memory(node.dtype, memory[node.attr[0]])
+            for node in order
+            if node.op is Op.BUFFER
+        }
+        self.budget = max(1 << 14, TEMPORARY_ELEMENTS // len(order))
+
+    def pieces(self) -> Iterator[Piece[V]]:
+        """Every STORE's values, over boxes that tile the output axes."""
+        if 0 in self.whole.sizes and any(
+            size == 0
+            for size, output in zip(self.whole.sizes, self.is_output, strict=True)
+            if output
+        ):
+            return
+        pending = [self.whole]
+        while pending:
+            box = pending.pop()
+            halves = self._halves(box)
+            if halves is None:
+                yield from self._evaluate(box)
+            else:
+                pending.extend(reversed(halves))
+
+    def _evaluate(self, box: Box) -> Iterator[Piece[V]]:
+        frame = Frame(self, box, None)
+        outputs = box.keep(self.is_output)
+        for store in self.root.src:
+            yield Piece(store, self.stacks[store], outputs, frame.value(store.src[1]))
+
+    def _halves(self, box: Box) -> tuple[Box, Box] | None:
+        """Two boxes where one is too much: halves of an output axis of the largest node."""
+        largest = max(self.peak(node.src[1], box) for node in self.root.src)
+        if largest[0] <= self.budget:
+            return None
+        splittable = [
+            axis
+            for axis, output in enumerate(self.is_output)
+            if output and box.sizes[axis] > 1 and largest[1][axis]
+        ]
+        return split(box, splittable[0]) if splittable else None
+
+    def peak(self, target: Node, box: Box) -> tuple[int, tuple[bool, ...]]:
+        """The most elements a node under `target` takes in `box`, and the axes of that node."""
+        best = (0, self.is_output)
+        skipped = set()
+        for node in reversed(toposort(target)):
+            if product_of(node) is not None:
+                skipped.add(node.src[0])
+            if node not in skipped and node.op is not Op.BUFFER:
+                best = max(best, (box.volume(self.axes[node]), self.axes[node]))
+        return best
+
+
+def split(box: Box, axis: int) -> tuple[Box, Box]:
+    """The two halves of `box` along an axis."""
+    low, size = box.lows[axis], box.sizes[axis]
+    half = size // 2
+    return box.part(axis, low, half), box.part(axis, low + half, size - half)
+
+
+def product_of(node: Node) -> tuple[Node, Node] | None:
+    """The factors of a sum of products, which need not be multiplied out one by one."""
+    if node.op is Op.REDUCE and node.attr[0] is Op.ADD and node.src[0].op is Op.MUL:
+        return node.src[0].src[0], node.src[0].src[1]
+    return None
+
+
+class Frame(Generic[V]):
+    """The values of nodes in one box. Owned by the evaluation of that box."""
+
+    def __init__(self, domain: Domain[V], box: Box, outer: "Frame[V] | None") -> None:
+        self.domain, self.box, self.outer = domain, box, outer
+        self.values: dict[Node, V] = {}
+
+    def value(self, target: Node) -> V:
+        """The value of a node over the box, with size 1 on the axes it does not depend on."""
+        if target in self.values:
+            return self.values[target]
+        stack = [target]
+        while stack:
+            node = stack[-1]
+            if node in self.values:
+                stack.pop()
+                continue
+            missing = [] if node.op in _LEAVES else [c for c in node.src if c not in self.values]
+            if missing:
+                stack.extend(missing)
+                continue
+            self.values[node] = self._compute(node)
+            stack.pop()
+        return self.values[target]
+
+    def _compute(self, node: Node) -> V:
+        if self.outer is not None and self._is_outside(node):
+            return self.outer.value(node)
+        match node.op:
+            case Op.REDUCE:
+                return self.domain.algebra.finish(
+                    node.attr[0], node.dtype, self._reduce(node, self.box)
+                )
+            case Op.LOAD:
+                return self._load(node)
+            case Op.CONST:
+                return self._const(node)
+            case Op.VAR:
+                number = variable(node, self.domain.variables)
+                return self.domain.algebra.constant(node.dtype, self._spread(number))
+            case _:
+                sources = [self.values[child] for child in node.src]
+                return self.domain.algebra.apply(node, *sources)
+
+    def _is_outside(self, node: Node) -> bool:
+        """Whether the node has the same value in the enclosing frame's box."""
+        assert self.outer is not None
+        axes = self.domain.axes[node]
+        return self.box.keep(axes) == self.outer.box.keep(axes)
+
+    def _spread(self, number: Array) -> Array:
+        return number.reshape((1,) * len(self.box.sizes))
+
+    def _load(self, node: Node) -> V:
+        domain, buffer = self.domain, node.src[0]
+        box = self.box.keep(domain.axes[node])
+        return domain.algebra.load(
+            node.dtype, load(domain.memory[buffer], domain.stacks[node], box)
+        )
+
+    def _const(self, node: Node) -> V:
+        number = self._spread(np.asarray(node.value, numpy_dtype(node.dtype)))
+        if node.attr[1] is not None:
+            valid = where_valid(self.domain.stacks[node], self.box.keep(self.domain.axes[node]))
+            number = np.where(valid, number, np.zeros_like(number))
+        return self.domain.algebra.constant(node.dtype, number)
+
+    def _reduce(self, node: Node, box: Box) -> V:
+        """The partial reduction over `box`, in halves where its source would be too large."""
+        domain = self.domain
+        axes = tuple([domain.number[name] for name in node.attr[1]])
+        size, moving = self._largest_source(node, box)
+        if size > domain.budget:
+            splittable = [a for a in axes if box.sizes[a] > 1 and moving[a]]
+            if splittable:
+                first, second = split(box, max(splittable, key=lambda axis: box.sizes[axis]))
+                a, b = self._reduce(node, first), self._reduce(node, second)
+                return domain.algebra.join(node.attr[0], node.dtype, a, b)
+        frame = self if box == self.box else Frame(domain, box, self)
+        return frame.partial(node, axes)
+
+    def _largest_source(self, node: Node, box: Box) -> tuple[int, tuple[bool, ...]]:
+        factors = product_of(node)
+        targets = node.src if factors is None else factors
+        return max(self.domain.peak(target, box) for target in targets)
+
+    def partial(self, node: Node, axes: tuple[int, ...]) -> V:
+        """The reduction of this frame's box."""
+        algebra, factors = self.domain.algebra, product_of(node)
+        extents = tuple([(axis, self.box.sizes[axis]) for axis in axes])
+        if factors is not None:
+            a, b = (self.value(factor) for factor in factors)
+            sum_of_products = algebra.contract(node.dtype, a, b, extents)
+            if sum_of_products is not None:
+                return sum_of_products
+        return algebra.reduce(node.attr[0], node.dtype, self.value(node.src[0]), extents)
+
+
+_LEAVES = frozenset((Op.LOAD, Op.REDUCE, Op.CONST, Op.VAR))
