@@ -22,6 +22,10 @@ class Axis:
     origin: str
     step: int
 
+    def __str__(self) -> str:
+        size = self.size if isinstance(self.size, int) else repr(self.size)
+        return f"{self.name}: {self.kind.name} of {size}, {self.step} of {self.origin}"
+
     @property
     def is_reduce(self) -> bool:
         """Whether this is a piece of an axis that a REDUCE names."""
@@ -39,3 +43,6 @@ class Pad:
     size: int
     origin: str
     step: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.size} real, {self.step} of {self.origin}"
