@@ -1,0 +1,102 @@
+"""Kernels that changed in the same way, put together: "412 kernels changed in 3 ways"."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from replay.diff import edits, opt_edits
+from replay.outcome import CHANGED, NO_ANSWER, Facet, Outcome, Result
+
+_SHOWN_EDITS = 4
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """One way in which kernels changed. `example` is the key with the smallest difference."""
+
+    number: int
+    title: str
+    outcome: Outcome
+    count: int
+    example: str
+    keys: tuple[str, ...]
+
+
+def with_clusters(results: Sequence[Result]) -> tuple[tuple[Result, ...], tuple[Cluster, ...]]:
+    """Number the ways in which results changed, the most frequent first, and mark each result."""
+    groups: dict[tuple[str, ...], list[Result]] = {}
+    for result in results:
+        signature = _signature(result)
+        if signature is not None:
+            groups.setdefault(signature, []).append(result)
+    order = sorted(groups, key=lambda signature: (-len(groups[signature]), signature))
+    clusters = tuple(
+        _cluster(number, signature, groups[signature]) for number, signature in enumerate(order, 1)
+    )
+    numbers = {key: cluster.number for cluster in clusters for key in cluster.keys}
+    marked = [
+        msgspec.structs.replace(result, cluster=numbers[result.key])
+        if result.key in numbers
+        else result
+        for result in results
+    ]
+    return tuple(marked), clusters
+
+
+def _cluster(number: int, signature: tuple[str, ...], members: list[Result]) -> Cluster:
+    example = min(members, key=_size)
+    return Cluster(
+        number=number,
+        title=_title(signature),
+        outcome=example.outcome,
+        count=len(members),
+        example=example.key,
+        keys=tuple(result.key for result in members),
+    )
+
+
+def _size(result: Result) -> tuple[int, str]:
+    artefact = result.new or result.old
+    return (len(artefact.source) if artefact else 0, result.key)
+
+
+def _signature(result: Result) -> tuple[str, ...] | None:
+    """What members of one cluster have in common: kind, backend, place, and then each change."""
+    if result.outcome in NO_ANSWER:
+        reason = _without_numbers(result.reason or "")
+        return (result.outcome.value, _backend(result), "with", reason)
+    if result.outcome not in (*CHANGED, Outcome.NONDETERMINISTIC):
+        return None
+    assert result.old is not None
+    assert result.new is not None
+    where = f"from {result.stage}:" if result.stage else "in"
+    return (result.outcome.value, _backend(result), where, *_changes(result))
+
+
+def _changes(result: Result) -> list[str]:
+    assert result.old is not None
+    assert result.new is not None
+    hidden = (Facet.SOURCE, Facet.NAME, Facet.OPTS)
+    parts = [facet.value for facet in result.facets if facet not in hidden]
+    if Facet.OPTS in result.facets:
+        return [*parts, *opt_edits(result.old.applied, result.new.applied)]
+    if result.outcome is Outcome.RENAMED:
+        return [*parts, "names or order"]
+    return [*parts, *edits(result.old.source, result.new.source)]
+
+
+def _title(signature: tuple[str, ...]) -> str:
+    *start, where = signature[:3]
+    changes = signature[3:]
+    more = len(changes) - _SHOWN_EDITS
+    shown = ", ".join(changes[:_SHOWN_EDITS]) + (f" and {more} more" if more > 0 else "")
+    return " ".join([*start, where, shown])
+
+
+def _backend(result: Result) -> str:
+    return result.target.partition("/")[0]
+
+
+def _without_numbers(text: str) -> str:
+    """A reason without what differs from kernel to kernel."""
+    return re.sub(r"\d+", "#", text)[:120]

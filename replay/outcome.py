@@ -1,0 +1,80 @@
+"""What replay says of one record: exactly one outcome, and beside it what its numbers showed."""
+
+from enum import Enum
+
+import msgspec
+
+from replay.subject import Artefact
+
+
+class Outcome(Enum):
+    """In the order of reports: the worst first."""
+
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    UNREADABLE = "unreadable"
+    ERROR = "error"
+    NONDETERMINISTIC = "nondeterministic"
+    MISSING = "missing"
+    CODE = "code"
+    OPTS = "opts"
+    FIXED = "fixed"
+    NEW = "new"
+    SKIPPED = "skipped"
+    RENAMED = "renamed"
+    SAME = "same"
+
+
+class Numerics(Enum):
+    """What running a kernel against the reference showed, the worst first."""
+
+    WRONG = "wrong"
+    UNDECIDED = "undecided"  # a comparison or cast inside the error bound: no verdict possible
+    SKIPPED = "skipped"
+    BOUNDED = "bounded"
+    EXACT = "exact"
+
+
+class Facet(Enum):
+    """A part of an artefact that is compared."""
+
+    SOURCE = "source"
+    OPTS = "opts"
+    LAUNCH = "launch"
+    ARGUMENTS = "arguments"
+    ESTIMATES = "estimates"
+    NAME = "name"
+
+
+CHANGED = (Outcome.CODE, Outcome.OPTS, Outcome.RENAMED)
+NO_ANSWER = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.UNREADABLE, Outcome.ERROR)
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One record's line in a report. `old` and `new` are kept only where they differ."""
+
+    key: str
+    outcome: Outcome
+    name: str = "?"
+    target: str = "?"
+    test_id: str | None = None
+    reason: str | None = None
+    facets: tuple[Facet, ...] = ()
+    stage: str | None = None  # the first stage that differs
+    log: str = ""  # traceback, or the last words of a worker
+    numerics: Numerics | None = None
+    numerics_reason: str | None = None
+    is_weak: bool = False  # no input could tell this kernel from one that does nothing
+    machine_code: str | None = None  # "equal" or "differs", where the host could say
+    old: Artefact | None = None
+    new: Artefact | None = None
+    cluster: int | None = None
+    approval: str | None = None  # why a difference was approved
+
+    @property
+    def kind(self) -> str:
+        """Outcome and numerics in one word each, as policies name them."""
+        if self.numerics is None:
+            return self.outcome.value
+        return f"{self.outcome.value}/{self.numerics.value}"

@@ -1,0 +1,89 @@
+"""One record compiled again, in a worker. Bytes in, bytes out."""
+
+import importlib
+from enum import Enum
+from functools import cache
+
+import msgspec
+
+from corpus import KernelRecord, Opt
+from replay.subject import SUBJECTS, Artefact, Detail, Refused, RefusedError, Subject, Where
+from replay.wire import Call
+
+
+class Mode(Enum):
+    """Whose opts a kernel is compiled with."""
+
+    PINNED = "pinned"  # those it had: only lowering and rendering can differ
+    FREE = "free"  # those the caller fixed, or none: the choice can differ as well
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What a worker is asked."""
+
+    record: KernelRecord
+    mode: Mode
+    detail: Detail
+
+
+class Answer(msgspec.Struct, frozen=True, tag="answer"):
+    """`pinned` is there when the choice of opts differed: the artefact under the recorded ones."""
+
+    artefact: Artefact
+    pinned: Artefact | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_request = msgspec.msgpack.Decoder(Request).decode
+_decode_answer = msgspec.msgpack.Decoder(Answer | Refused).decode
+
+
+def call(record: KernelRecord, mode: Mode, detail: Detail = Detail.OUTPUT) -> Call:
+    """The job that compiles `record` again."""
+    return Call("replay.recompile:recompile", _encode(Request(record, mode, detail)))
+
+
+def read(payload: bytes) -> Answer | Refused:
+    """What such a job answered."""
+    return _decode_answer(payload)
+
+
+def recompile(payload: bytes) -> bytes:
+    """Compile the record of an encoded Request; give an encoded Answer or Refused."""
+    request = _decode_request(payload)
+    try:
+        return _encode(_answer(request))
+    except RefusedError as refusal:
+        return _encode(Refused(refusal.where, refusal.error))
+
+
+def _answer(request: Request) -> Answer:
+    record, detail = request.record, request.detail
+    subject = find_subject(record.kind)
+    pinned = record.applied if record.applied is not None else record.requested
+    if request.mode is Mode.PINNED:
+        return Answer(subject.compile(record, pinned, detail))
+    free = subject.compile(record, record.requested, detail)
+    if record.applied is None or free.applied == record.applied:
+        return Answer(free)
+    return Answer(free, _compiled_if_possible(subject, record, pinned, detail))
+
+
+def _compiled_if_possible(
+    subject: Subject, record: KernelRecord, opts: tuple[Opt, ...] | None, detail: Detail
+) -> Artefact | None:
+    try:
+        return subject.compile(record, opts, detail)
+    except RefusedError:
+        return None  # the recorded opts are illegal now: then it is not only the choice
+
+
+@cache
+def find_subject(kind: str) -> Subject:
+    """The compiler that can decode records of `kind`."""
+    for known, module in SUBJECTS:
+        if known == kind:
+            subject: Subject = importlib.import_module(module).SUBJECT
+            return subject
+    known_kinds = ", ".join(known for known, _ in SUBJECTS)
+    raise RefusedError(Where.READING, f"kind {kind!r} is unknown: use one of {known_kinds}")

@@ -1,0 +1,50 @@
+"""The report as JUnit XML: one test case a record, for CI systems that show tests."""
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from replay.diff import unified
+from replay.outcome import NO_ANSWER, Outcome, Result
+from replay.reports.model import Report, more_about, short
+
+_SHOWN_LINES = 60
+
+
+def render(report: Report) -> str:
+    """The report as one XML document."""
+    suite = TestSuite("replay")
+    suite.hostname = ""
+    for result in report.results:
+        suite.add_testcase(_case(report, result))
+    document = JUnitXml("replay")
+    document.add_testsuite(suite)
+    document.update_statistics()  # type: ignore[no-untyped-call]  # junitparser's
+    text: bytes = document.tostring()  # type: ignore[no-untyped-call]  # junitparser's
+    return text.decode() + "\n"
+
+
+def _case(report: Report, result: Result) -> TestCase:
+    case = TestCase(f"{result.name} {short(result.key)}", f"replay.{result.target}")
+    if result.outcome is Outcome.SKIPPED:
+        case.result = [Skipped(result.reason or "skipped")]
+    elif result.outcome in NO_ANSWER:
+        entry = Error(f"{result.outcome.value}: {_printable(result.reason)}", result.outcome.value)
+        entry.text = _printable(f"{result.log}\n{more_about(report, result)}")
+        case.result = [entry]
+    elif result.outcome not in (Outcome.SAME, Outcome.RENAMED) or result.numerics_reason:
+        case.result = [] if result.approval else [_failure(report, result)]
+    return case
+
+
+def _failure(report: Report, result: Result) -> Failure:
+    reason = result.numerics_reason or result.reason
+    entry = Failure(f"{result.kind}: {_printable(reason)}", result.outcome.value)
+    body = ""
+    if result.old is not None and result.new is not None:
+        body = unified(result.old.source, result.new.source, max_lines=_SHOWN_LINES)
+    entry.text = _printable(f"{body}\n{more_about(report, result)}")
+    return entry
+
+
+def _printable(text: str | None) -> str:
+    """Text without the characters that XML does not allow."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text or "")

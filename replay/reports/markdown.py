@@ -1,0 +1,58 @@
+"""The report as Markdown, for CI summaries and comments on changes."""
+
+from replay.diff import unified
+from replay.outcome import Result
+from replay.reports.model import Report, failures, more_about, short
+
+_SHOWN_CLUSTERS = 20
+_SHOWN_FAILURES = 20
+_SHOWN_LINES = 40
+
+
+def render(report: Report) -> str:
+    """The report as one Markdown document."""
+    mark = "passed" if report.gate.passed else "FAILED"
+    lines = [f"## Replay {mark}: {report.headline}", ""]
+    lines += [f"* {_escaped(why)}" for why in report.gate.why]
+    lines += [f"* {_escaped(note)}" for note in report.notes]
+    lines += ["", "| outcome | records |", "|---|---:|"]
+    lines += [f"| {name} | {count} |" for name, count in report.totals.items() if count]
+    lines += [f"| numerics {name} | {count} |" for name, count in report.numerics.items()]
+    lines += ["", *_clusters(report), *_failures(report)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _clusters(report: Report) -> list[str]:
+    by_key = {result.key: result for result in report.results}
+    lines: list[str] = []
+    for cluster in report.clusters[:_SHOWN_CLUSTERS]:
+        example = by_key[cluster.example]
+        lines += [f"### {cluster.number}. {_escaped(cluster.title)} ({cluster.count})", ""]
+        if example.old is not None and example.new is not None:
+            body = unified(example.old.source, example.new.source, max_lines=_SHOWN_LINES)
+            lines += ["```diff", body.replace("```", "'''"), "```"]
+        lines += [f"`{more_about(report, example)}`", ""]
+    hidden = len(report.clusters) - _SHOWN_CLUSTERS
+    return [*lines, f"... and {hidden} more clusters", ""] if hidden > 0 else lines
+
+
+def _failures(report: Report) -> list[str]:
+    bad = failures(report)
+    if not bad:
+        return []
+    lines = ["| key | kernel | outcome | reason | more |", "|---|---|---|---|---|"]
+    lines += [_row(report, result) for result in bad[:_SHOWN_FAILURES]]
+    if len(bad) > _SHOWN_FAILURES:
+        lines += ["", f"... and {len(bad) - _SHOWN_FAILURES} more"]
+    return lines
+
+
+def _row(report: Report, result: Result) -> str:
+    reason = result.numerics_reason or result.reason or ""
+    cells = (short(result.key), result.name, result.kind, reason, f"`{more_about(report, result)}`")
+    return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
+
+
+def _escaped(text: str) -> str:
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return printable.replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,114 @@
+"""The report on a terminal: one screen, even if every kernel changed."""
+
+import io
+
+from rich.console import Console
+from rich.text import Text
+
+from replay.outcome import Numerics, Outcome
+from replay.reports.model import Report, failures, more_about, short
+
+_SHOWN_CLUSTERS = 6
+_SHOWN_FAILURES = 6
+_WIDTH = 100
+_GOOD = (Outcome.SAME, Outcome.RENAMED)
+_STYLES = {
+    Outcome.SAME: "green",
+    Outcome.RENAMED: "green",
+    Outcome.FIXED: "cyan",
+    Outcome.NEW: "cyan",
+    Outcome.OPTS: "yellow",
+    Outcome.CODE: "yellow",
+    Outcome.SKIPPED: "magenta",
+}
+_NUMERIC_STYLES = {Numerics.WRONG: "red", Numerics.UNDECIDED: "yellow"}
+
+
+def render(report: Report, *, is_colored: bool = False, width: int = _WIDTH) -> str:
+    """The report as lines of text, with escape sequences where `is_colored`."""
+    file = io.StringIO()
+    console = Console(
+        file=file,
+        width=width,
+        force_terminal=is_colored,
+        color_system="standard" if is_colored else None,
+        no_color=not is_colored,
+        highlight=False,
+        soft_wrap=True,
+    )
+    for line in (_headline(report), *_clusters(report), *_failures(report), *_end(report)):
+        console.print(line)
+    return file.getvalue()
+
+
+def _headline(report: Report) -> Text:
+    text = Text(f"{report.mode} replay against {report.baseline}: ")
+    return text.append(report.headline, style="bold")
+
+
+def _totals(report: Report) -> Text:
+    parts: list[tuple[str, str]] = []
+    for name, count in report.totals.items():
+        if name != "records" and count:
+            parts.append((f"{count} {name}", _STYLES.get(Outcome(name), "red")))
+    text = Text("  ")
+    for number, (part, style) in enumerate(parts):
+        text.append(" · " if number else "").append(part, style=style)
+    text.append(f" = {len(report.results)} records")
+    return text
+
+
+def _numerics(report: Report) -> list[Text]:
+    if not report.numerics:
+        return []
+    text = Text("  numerics: ")
+    for number, (name, count) in enumerate(report.numerics.items()):
+        style = _NUMERIC_STYLES.get(Numerics(name), "green")
+        text.append(" · " if number else "").append(f"{count} {name}", style=style)
+    if report.weak:
+        text.append(f" · {report.weak} weak", style="yellow")
+    return [text]
+
+
+def _clusters(report: Report) -> list[Text]:
+    by_key = {result.key: result for result in report.results}
+    lines: list[Text] = []
+    for cluster in report.clusters[:_SHOWN_CLUSTERS]:
+        example = by_key[cluster.example]
+        members = [by_key[key] for key in cluster.keys]
+        approved = sum(member.approval is not None for member in members)
+        style = _STYLES.get(cluster.outcome, "red")
+        line = Text("  ").append(f"#{cluster.number} {cluster.count:>5} x ", style=style)
+        line.append(cluster.title[:140])
+        if approved:
+            line.append(f" ({approved} approved)", style="green")
+        lines += [line, Text(f"      {more_about(report, example)}", style="dim")]
+    hidden = len(report.clusters) - _SHOWN_CLUSTERS
+    if hidden > 0:
+        lines.append(Text(f"  and {hidden} more clusters: --report markdown:PATH or json:PATH"))
+    return lines
+
+
+def _failures(report: Report) -> list[Text]:
+    bad = failures(report)
+    lines: list[Text] = []
+    for result in bad[:_SHOWN_FAILURES]:
+        reason = result.numerics_reason if result.numerics is Numerics.WRONG else result.reason
+        line = Text("  ").append(f"{result.kind}", style="red")
+        line.append(f" {short(result.key)} {result.name} ({result.target}): {reason or ''}"[:160])
+        lines += [line, Text(f"      {more_about(report, result)}", style="dim")]
+    if len(bad) > _SHOWN_FAILURES:
+        lines.append(Text(f"  and {len(bad) - _SHOWN_FAILURES} more: --report json:PATH", "red"))
+    return lines
+
+
+def _end(report: Report) -> list[Text]:
+    lines = [_totals(report), *_numerics(report)]
+    lines += [Text(f"  note: {note}", style="magenta") for note in report.notes]
+    if report.is_interrupted:
+        lines.append(Text("interrupted: this report is partial", style="red"))
+    if report.gate.passed:
+        lines.append(Text(f"gate passed ({report.compiles} compiles)", style="green"))
+        return lines
+    lines += [Text(f"gate failed: {why}", style="red") for why in report.gate.why]
+    return lines
