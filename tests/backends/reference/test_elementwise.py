@@ -3,6 +3,7 @@
 import math
 import struct
 from fractions import Fraction
+from functools import cache
 
 import ml_dtypes
 import numpy as np
@@ -118,11 +119,17 @@ def test_a_large_integer_becomes_a_16_bit_float_with_one_rounding(dtype):
         assert run(Op.CAST, dtype, [value], source=INT64) == [_nearest(dtype, Fraction(value))]
 
 
+@cache
+def _finite(dtype: DType) -> np.ndarray:
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    with np.errstate(invalid="ignore"):
+        every = bits.view(numpy_dtype(dtype)).astype(np.float64)
+    return np.unique(every[np.isfinite(every)])
+
+
 def _nearest(dtype: DType, value: Fraction) -> float:
     """Correct rounding by search over all finite values of a 16-bit float."""
-    bits = np.arange(1 << 16, dtype=np.uint16)
-    every = bits.view(numpy_dtype(dtype)).astype(np.float64)
-    finite = np.unique(every[np.isfinite(every)])
+    finite = _finite(dtype)
     top = finite[-1]
     limit = Fraction(float(top)) + Fraction(float(top - finite[-2])) / 2
     if abs(value) >= limit:
@@ -198,7 +205,8 @@ def _to_float32(value: Fraction) -> float:
 def test_multiply_accumulate_of_extreme_doubles_is_right():
     big, tiny = 2.0**1000, 5e-324
     got = fused_multiply_add(
-        FLOAT64, np.float64([big, tiny, 1e308, math.inf, 2.0**-600]), np.float64([big, 0.5, 10, 0, 2.0**-600]),
+        FLOAT64, np.float64([big, tiny, 1e308, math.inf, 2.0**-600]),
+        np.float64([big, 0.5, 10, 0, 2.0**-600]),
         np.float64([-math.inf, tiny, -1e308, 1, 0]),
     )  # fmt: skip
     assert got[0] == -math.inf
