@@ -1,10 +1,13 @@
 """Kernels kept as records: bytes and fields, with no idea of what a kernel means.
 
-Write with `open_writer(path)`, read with `open_reader(path)`. A `KernelRecord` is named by the
-`key_of` its question. Readers yield `Stored(key, record)` or `Unreadable(key, reason)`, in order of
-keys, and skip nothing. Every failure is a `CorpusError` of one line.
+Write with `open_writer(path)`, read with `open_reader(path)`: directory, archive or text form.
+A `KernelRecord` is named by the `key_of` its question. Readers yield `Stored(key, record)` or
+`Unreadable(key, reason)`, in order of keys, and skip nothing. Every failure is a `CorpusError` of
+one line. `select`, `export_corpus`, `merge_corpus`, `stat_corpus`, `check_corpus`, `repair_corpus`
+and `prune_corpus` are functions over these that return frozen values.
 """
 
+from corpus.baseline import Added, Side, differing_fields, without_provenance
 from corpus.encoding import decode_record, encode_record
 from corpus.errors import (
     ChangedCorpusError,
@@ -23,6 +26,17 @@ from corpus.errors import (
     UnreadableError,
 )
 from corpus.key import is_key, key_of, key_of_question
+from corpus.maintain import (
+    Check,
+    Pruned,
+    Repaired,
+    Stat,
+    check_corpus,
+    forget_lost,
+    prune_corpus,
+    repair_corpus,
+    stat_corpus,
+)
 from corpus.reader import Reader, open_reader
 from corpus.record import (
     SCHEMA,
@@ -34,6 +48,7 @@ from corpus.record import (
     Launch,
     Opt,
     Provenance,
+    RawItem,
     Scalar,
     Size,
     Status,
@@ -41,19 +56,27 @@ from corpus.record import (
     Target,
     Unreadable,
 )
-from corpus.store import Added, Writer, open_writer
+from corpus.select import SHORT_KEY, Selection, resolve_key, select
+from corpus.store import Writer, open_writer
+from corpus.transfer import Change, Conflict, Exported, Form, Merged, export_corpus, merge_corpus
 
 __all__ = [
     "SCHEMA",
+    "SHORT_KEY",
     "Added",
     "Argument",
     "ArgumentKind",
+    "Change",
     "ChangedCorpusError",
+    "Check",
+    "Conflict",
     "CorpusError",
     "DamagedCorpusError",
     "EmptyCorpusError",
     "Estimates",
+    "Exported",
     "ForeignCorpusError",
+    "Form",
     "FullDiskError",
     "InaccessibleCorpusError",
     "InvalidRecordError",
@@ -61,26 +84,44 @@ __all__ = [
     "KernelRecord",
     "Launch",
     "LockedCorpusError",
+    "Merged",
     "MissingCorpusError",
     "Opt",
     "PathError",
     "Provenance",
+    "Pruned",
+    "RawItem",
     "ReadOnlyCorpusError",
     "Reader",
+    "Repaired",
     "Scalar",
+    "Selection",
     "SelectionError",
+    "Side",
     "Size",
+    "Stat",
     "Status",
     "Stored",
     "Target",
     "Unreadable",
     "UnreadableError",
     "Writer",
+    "check_corpus",
     "decode_record",
+    "differing_fields",
     "encode_record",
+    "export_corpus",
+    "forget_lost",
     "is_key",
     "key_of",
     "key_of_question",
+    "merge_corpus",
     "open_reader",
     "open_writer",
+    "prune_corpus",
+    "repair_corpus",
+    "resolve_key",
+    "select",
+    "stat_corpus",
+    "without_provenance",
 ]

@@ -35,9 +35,7 @@ from corpus.errors import (
     LockedCorpusError,
 )
 from corpus.key import KEY_LENGTH
-from corpus.record import Unreadable
-
-RawItem = tuple[str, bytes] | Unreadable
+from corpus.record import RawItem, Unreadable
 
 # All that diskcache puts in a database. Anything else could make a plain query run for ever.
 _KNOWN_OBJECTS = (

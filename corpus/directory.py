@@ -7,27 +7,35 @@ raised in place on a disk that is full.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from corpus.errors import (
     DamagedCorpusError,
     EmptyCorpusError,
     ForeignCorpusError,
+    FullDiskError,
     InaccessibleCorpusError,
     LockedCorpusError,
     MissingCorpusError,
+    PathError,
+    ReadOnlyCorpusError,
 )
 
 DATABASE_NAME = "cache.db"
 WAL_NAME = "cache.db-wal"
 JOURNAL_NAME = "cache.db-journal"
 STATE_NAME = "corpus.state"
+
+FULL = "no room left on its disk; the record was not stored; free some and capture again"
+READ_ONLY = "cannot be written; give another place or change its permissions"
 
 _STATE = "kernel-replay corpus 1\nlost %010d\n"
 _STATE_FORM = re.compile(rb"kernel-replay corpus 1\nlost (\d{10})\n\Z")
@@ -88,6 +96,11 @@ def read_lost(path: Path) -> int:
     return _parse_state(path, text)
 
 
+def reset_state(path: Path) -> None:
+    """Write a damaged state file anew, with nothing lost."""
+    (path / STATE_NAME).write_bytes((_STATE % 0).encode())
+
+
 def raise_lost(path: Path, count: int) -> None:
     """Add to the count of records that could not be stored; in place, it needs no room."""
     descriptor = os.open(path / STATE_NAME, os.O_RDWR)
@@ -100,20 +113,25 @@ def raise_lost(path: Path, count: int) -> None:
 
 
 @contextmanager
-def held_still(path: Path, wait_s: float) -> Iterator[None]:
-    """Keep writers of other processes out, after waiting for them; not one byte changes."""
+def held_still(path: Path, wait_s: float, *, exclusive: bool = False) -> Iterator[None]:
+    """Keep writers of other processes out, after waiting for them; not one byte changes.
+
+    With `exclusive`, wait until no other process has the corpus open at all.
+    """
     if has_writer_here(path):
         yield
         return
     with ExitStack() as stack:
         for name, start, length in _LOCKS:
             try:
-                file = stack.enter_context((path / name).open("rb"))
+                file = stack.enter_context((path / name).open("r+b" if exclusive else "rb"))
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise inaccessible(path, error) from None
-            _lock_shared(path, file.fileno(), start, length, wait_s)
+            how = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+            take = partial(fcntl.lockf, file, how | fcntl.LOCK_NB, length, start)
+            _lock(path, wait_s, take)
         yield
 
 
@@ -147,6 +165,17 @@ def inaccessible(path: Path, error: OSError) -> InaccessibleCorpusError:
     return InaccessibleCorpusError(path, f"{reason}; check its owner and permissions")
 
 
+def unwritable(path: Path, error: OSError) -> PathError:
+    """Put why the operating system will not write into an error of ours."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return FullDiskError(path, FULL)
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            return ReadOnlyCorpusError(path, READ_ONLY)
+        case _:
+            return inaccessible(path, error)
+
+
 def _write_new_state(path: Path) -> None:
     try:
         descriptor = os.open(path / STATE_NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
@@ -168,11 +197,11 @@ def _parse_state(path: Path, text: bytes) -> int:
     return int(match.group(1))
 
 
-def _lock_shared(path: Path, descriptor: int, start: int, length: int, wait_s: float) -> None:
+def _lock(path: Path, wait_s: float, take: Callable[[], object]) -> None:
     deadline_s = time.monotonic() + wait_s
     while True:
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, length, start)
+            take()
         except (BlockingIOError, PermissionError):
             if time.monotonic() >= deadline_s:
                 raise LockedCorpusError(

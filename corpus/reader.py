@@ -7,10 +7,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from corpus.database import Database, RawItem
+from corpus.archive import MAGIC, Archive
+from corpus.database import Database
+from corpus.directory import inaccessible
 from corpus.encoding import decode_record
-from corpus.errors import EmptyCorpusError, UnreadableError
-from corpus.record import Item, Stored, Unreadable
+from corpus.errors import (
+    DamagedCorpusError,
+    EmptyCorpusError,
+    ForeignCorpusError,
+    UnreadableError,
+)
+from corpus.record import Item, RawItem, Stored, Unreadable
+from corpus.text import HEADER, Text
 
 
 class Source(Protocol):
@@ -47,7 +55,7 @@ class Reader:
 
     def items(self, prefix: str = "") -> Iterator[Item]:
         """Yield all records whose key begins with `prefix`."""
-        return (_decoded(item) for item in self._source.values(prefix))
+        return (decode_item(item) for item in self._source.values(prefix))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield keys without reading their records."""
@@ -60,7 +68,7 @@ class Reader:
     def read(self, key: str) -> Item | None:
         """Give one record by its whole key, None where there is none."""
         item = self._source.value(key)
-        return None if item is None else _decoded(item)
+        return None if item is None else decode_item(item)
 
     def why_damaged(self) -> tuple[str, ...]:
         """Say what is wrong with the container itself, beside what its records show."""
@@ -82,13 +90,14 @@ class Reader:
 
 
 def open_reader(path: Path | str, *, wait_s: float = 5.0, allow_empty: bool = False) -> Reader:
-    """Open a corpus for reading. Makes nothing, changes nothing, runs nothing of what it reads.
+    """Open a corpus directory, an archive or a text form for reading, whichever `path` is.
 
-    Raises the error that tells a missing, empty, foreign or locked place apart. With `allow_empty`
-    a corpus without a record is not an error, as long as it is one.
+    Makes nothing, changes nothing, runs nothing of what it reads. Raises the error that tells a
+    missing, empty, foreign or locked place apart. With `allow_empty` a corpus without a record is
+    not an error, as long as it is one.
     """
     path = Path(path).absolute()
-    reader = Reader(Database(path, wait_s))
+    reader = Reader(_open_file(path) if path.is_file() else Database(path, wait_s))
     if len(reader) or allow_empty:
         return reader
     reader.close()
@@ -97,7 +106,23 @@ def open_reader(path: Path | str, *, wait_s: float = 5.0, allow_empty: bool = Fa
     )
 
 
-def _decoded(item: RawItem) -> Item:
+def _open_file(path: Path) -> Source:
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(HEADER))
+    except OSError as error:
+        raise inaccessible(path, error) from None
+    if head.startswith(MAGIC):
+        return Archive(path)
+    if head == HEADER.encode():
+        return Text(path)
+    if not head or MAGIC.startswith(head) or HEADER.encode().startswith(head):
+        raise DamagedCorpusError(path, f"ends after {len(head)} bytes; fetch it again")
+    raise ForeignCorpusError(path, "neither an archive nor a text form of a corpus; give one")
+
+
+def decode_item(item: RawItem) -> Item:
+    """Turn a key and its bytes into a record, or into what says why they are none."""
     if isinstance(item, Unreadable):
         return item
     key, value = item

@@ -137,3 +137,6 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 Item = Stored | Unreadable
+
+RawItem = tuple[str, bytes] | Unreadable
+"""A key and its stored value, not yet decoded."""

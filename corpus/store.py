@@ -7,33 +7,34 @@ but never damages older ones.
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import diskcache
 
+from corpus import baseline
+from corpus.baseline import Added, Decision
 from corpus.database import refuse_foreign
 from corpus.directory import (
     DATABASE_NAME,
+    FULL,
+    READ_ONLY,
     held_still,
-    inaccessible,
     make_corpus,
     note_writer,
     raise_lost,
     size_of,
+    unwritable,
 )
-from corpus.encoding import MAX_OCCURRENCES, Value, decode_record, encode_record, seal, unseal
+from corpus.encoding import encode_record
 from corpus.errors import (
-    CorpusError,
     DamagedCorpusError,
     ForeignCorpusError,
     FullDiskError,
@@ -44,7 +45,7 @@ from corpus.errors import (
     ReadOnlyCorpusError,
     UnreadableError,
 )
-from corpus.record import KernelRecord, Status
+from corpus.record import KernelRecord
 
 _SETTINGS = {
     "eviction_policy": "none",
@@ -59,16 +60,14 @@ _SETTINGS = {
 _PRAGMAS = (("synchronous", 1), ("cache_size", 8192), ("mmap_size", 0))
 _MODE_RAW = 1
 
-_FULL = "no room left on its disk; the record was not stored; free some and capture again"
-_READ_ONLY = "cannot be written; give another directory or change its permissions"
 _REFUSALS: tuple[tuple[str, type[PathError], str], ...] = (
     ("SQLITE_BUSY", LockedCorpusError, "locked by another process for {wait_s:g} s; wait for it"),
     ("SQLITE_LOCKED", LockedCorpusError, "locked for {wait_s:g} s; wait for its other writers"),
-    ("SQLITE_FULL", FullDiskError, _FULL),
-    ("SQLITE_IOERR_SHMSIZE", FullDiskError, _FULL),
-    ("SQLITE_READONLY", ReadOnlyCorpusError, _READ_ONLY),
-    ("SQLITE_CANTOPEN", ReadOnlyCorpusError, _READ_ONLY),
-    ("SQLITE_PERM", ReadOnlyCorpusError, _READ_ONLY),
+    ("SQLITE_FULL", FullDiskError, FULL),
+    ("SQLITE_IOERR_SHMSIZE", FullDiskError, FULL),
+    ("SQLITE_READONLY", ReadOnlyCorpusError, READ_ONLY),
+    ("SQLITE_CANTOPEN", ReadOnlyCorpusError, READ_ONLY),
+    ("SQLITE_PERM", ReadOnlyCorpusError, READ_ONLY),
     ("SQLITE_CORRUPT", DamagedCorpusError, "{error}; run `replay corpus check --repair`"),
     ("SQLITE_NOTADB", DamagedCorpusError, "{error}; run `replay corpus check --repair`"),
 )
@@ -77,15 +76,6 @@ _REFUSALS: tuple[tuple[str, type[PathError], str], ...] = (
 _WRITERS: weakref.WeakSet[Writer] = weakref.WeakSet()
 _PAUSED: list[Writer] = []
 _FORK_HOOKS: list[bool] = []
-
-
-class Added(Enum):
-    """What became of a record that was given to a writer."""
-
-    NEW = "new"
-    COUNTED = "counted"
-    COMPLETED = "completed"
-    KEPT = "kept"
 
 
 class Writer:
@@ -112,50 +102,37 @@ class Writer:
 
     def add(self, record: KernelRecord) -> Added:
         """Store what was asked. Asked before, only its count goes up: the first answer stays."""
-        key, value = encode_record(record)
-        with self._storing(key) as cache:
-            old = cache.get(key)
-            if old is None:
-                cache.set(key, value, retry=True)
-                return Added.NEW
-            counted = _counted(key, old, record.provenance.occurrences)
-            if record.status is Status.STARTED or not _is_started(key, old):
-                cache.set(key, counted, retry=True)
-                return Added.COUNTED
-            cache.set(key, _completed(key, counted, value), retry=True)
-            return Added.COMPLETED
+        key, value = self._encoded(record)
+        return self.update(key, lambda old: baseline.ask(key, old, value)).added
 
     def complete(self, record: KernelRecord) -> Added:
         """Store how a started compile ended. Its asking has been counted by `add` already."""
-        key, value = encode_record(record)
-        with self._storing(key) as cache:
-            old = cache.get(key)
-            if old is None:
-                cache.set(key, value, retry=True)
-                return Added.NEW
-            if not _is_started(key, old):
-                return Added.KEPT
-            cache.set(key, _completed(key, old, value), retry=True)
-            return Added.COMPLETED
-
-    def count(self, key: str, times: int = 1) -> Added:
-        """Raise the count of a record that is there, as where a cached kernel is used again."""
-        with self._writing() as cache:
-            old = cache.get(key)
-            if old is None:
-                raise UnreadableError(f"record {key[:12]}: not in corpus {self.path}; add it first")
-            cache.set(key, _counted(key, old, times), retry=True)
-            return Added.COUNTED
+        key, value = self._encoded(record)
+        return self.update(key, lambda old: baseline.complete(key, old, value)).added
 
     def replace(self, record: KernelRecord) -> None:
         """Store a record in place of whatever is under its key: a deliberate new baseline."""
-        self.put(*encode_record(record))
+        key, value = self._encoded(record)
+        self.update(key, lambda _: Decision(Added.REPLACED, value))
 
-    def put(self, key: str, value: bytes) -> None:
-        """Store bytes as they are, in place of what is there. Raises if they are not whole."""
-        decode_record(key, value)
-        with self._storing(key) as cache:
-            cache.set(key, value, retry=True)
+    def count(self, key: str, times: int = 1) -> None:
+        """Raise the count of a record that is there, as where a cached kernel is used again."""
+        self.update(key, lambda old: baseline.count(key, old, times))
+
+    def update(self, key: str, decide: Callable[[bytes | None], Decision]) -> Decision:
+        """Look at what is under `key`, decide, store: no other writer comes between."""
+        try:
+            with self._writing() as cache:
+                decision = decide(cache.get(key))
+                if decision.value is not None:
+                    cache.set(key, decision.value, retry=True)
+        except (PathError, UnreadableError):
+            self._note_unstored(key)
+            raise
+        if key in self._unstored:
+            self._unstored.discard(key)
+            self._raise_lost(-1)
+        return decision
 
     def remove(self, key: str) -> bool:
         """Take a record out; say whether there was one."""
@@ -167,7 +144,7 @@ class Writer:
         try:
             raise_lost(self.path, count)
         except OSError as error:
-            raise inaccessible(self.path, error) from None
+            raise unwritable(self.path, error) from None
 
     def close(self) -> None:
         """Let go of the corpus; the last writer to do so leaves it without a log."""
@@ -197,25 +174,21 @@ class Writer:
     ) -> None:
         self.close()
 
-    @contextmanager
-    def _storing(self, key: str) -> Iterator[_SharedCache]:
-        """Write one record, or count it as lost."""
+    def _encoded(self, record: KernelRecord) -> tuple[str, bytes]:
         try:
-            with self._writing() as cache:
-                yield cache
-        except CorpusError:
-            self._note_unstored(key)
+            return encode_record(record)
+        except InvalidRecordError:
+            self._note_unstored(f"invalid {len(self._unstored)}")
             raise
-        if key in self._unstored:
-            self._unstored.discard(key)
-            raise_lost(self.path, -1)
 
     def _note_unstored(self, key: str) -> None:
-        if key in self._unstored:
-            return
-        self._unstored.add(key)
-        with suppress(OSError, PathError):  # the caller hears of it in any case
-            raise_lost(self.path, 1)
+        if key not in self._unstored:
+            self._unstored.add(key)
+            self._raise_lost(1)
+
+    def _raise_lost(self, change: int) -> None:
+        with suppress(OSError, PathError):  # the caller hears of the record's loss in any case
+            raise_lost(self.path, change)
 
     @contextmanager
     def _writing(self) -> Iterator[_SharedCache]:
@@ -242,7 +215,7 @@ def open_writer(path: Path | str, *, wait_s: float = 30.0) -> Writer:
     try:
         make_corpus(path)
     except OSError as error:
-        raise _os_refusal(path, error) from None
+        raise unwritable(path, error) from None
     return Writer(path, wait_s)
 
 
@@ -324,7 +297,7 @@ def _open_cache(path: Path, wait_s: float) -> _SharedCache:
     except (diskcache.Timeout, sqlite3.Error) as error:
         raise _refusal(path, error, wait_s) from None
     except OSError as error:
-        raise _os_refusal(path, error) from None
+        raise unwritable(path, error) from None
 
 
 def _refuse_foreign_database(path: Path, wait_s: float) -> None:
@@ -343,19 +316,6 @@ def _refuse_foreign_database(path: Path, wait_s: float) -> None:
         connection.close()
 
 
-def _counted(key: str, value: bytes, times: int) -> bytes:
-    occurrences, body = unseal(key, value)
-    return seal(key, Value(min(occurrences + times, MAX_OCCURRENCES), body))
-
-
-def _completed(key: str, started: bytes, finished: bytes) -> bytes:
-    return seal(key, Value(unseal(key, started).occurrences, unseal(key, finished).body))
-
-
-def _is_started(key: str, value: bytes) -> bool:
-    return decode_record(key, value).status is Status.STARTED
-
-
 def _refusal(path: Path, error: BaseException | None, wait_s: float) -> PathError:
     """Say in our words why SQLite would not write."""
     name = getattr(error, "sqlite_errorname", "") or ""
@@ -363,16 +323,6 @@ def _refusal(path: Path, error: BaseException | None, wait_s: float) -> PathErro
         if name.startswith(prefix):
             return kind(path, fact.format(error=error, wait_s=wait_s))
     return InaccessibleCorpusError(path, f"{error}; check the disk it lies on")
-
-
-def _os_refusal(path: Path, error: OSError) -> PathError:
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT:
-            return FullDiskError(path, _FULL)
-        case errno.EROFS | errno.EACCES | errno.EPERM:
-            return ReadOnlyCorpusError(path, _READ_ONLY)
-        case _:
-            return inaccessible(path, error)
 
 
 def _survive_forks(writer: Writer) -> None:
