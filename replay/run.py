@@ -6,7 +6,7 @@ turns results into results, so that the counts add up whatever happens in betwee
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import msgspec
@@ -53,6 +53,7 @@ class Replayed:
 
     results: dict[str, Result]
     compiles: int = 0
+    notes: list[str] = field(default_factory=list)
     is_interrupted: bool = False
     stopped: str | None = None
 

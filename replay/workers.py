@@ -112,6 +112,11 @@ class _Worker(Generic[T]):
     answered: int = 0
 
 
+def cores() -> int:
+    """How many workers this process may keep busy."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def run_jobs(jobs: Iterable[Job[T]], crew: Crew) -> Iterator[tuple[Job[T], Reply]]:
     """Run every job; yield each with its reply, as they come. Closing the iterator ends it all."""
     with tempfile.TemporaryDirectory(prefix="replay-") as directory:

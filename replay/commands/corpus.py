@@ -1,0 +1,195 @@
+"""`replay corpus`: what is in a corpus, what is damaged, and moving records between corpora."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from corpus import (
+    SHORT_KEY,
+    Form,
+    Merged,
+    Selection,
+    Side,
+    Status,
+    check_corpus,
+    export_corpus,
+    forget_lost,
+    merge_corpus,
+    open_reader,
+    open_writer,
+    prune_corpus,
+    repair_corpus,
+    stat_corpus,
+    without_provenance,
+)
+from replay.commands.common import corpus_option, print_json, with_errors
+from replay.text import one_line
+
+_PATH = click.Path(path_type=Path)
+_SHOWN = 20
+
+
+@click.group("corpus")
+def command() -> None:
+    """Look after a corpus."""
+
+
+@command.command("stat")
+@corpus_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@with_errors
+def stat(corpus_path: Path, *, as_json: bool) -> int:
+    """Count records by kind, target, status and revision."""
+    with open_reader(corpus_path) as reader:
+        found = stat_corpus(reader)
+    if as_json:
+        print_json({**asdict(found), "path": str(found.path), "mean_bytes": found.mean_bytes})
+        return 0
+    click.echo(f"{found.records} records, {found.occurrences} occurrences")
+    if found.unreadable:
+        click.echo(f"{found.unreadable} unreadable records: see `replay corpus check`")
+    if found.lost:
+        click.echo(f"incomplete: {found.lost} records were lost when it was captured")
+    click.echo(f"{found.mean_bytes:.0f} bytes a record, {found.file_bytes} on disk")
+    for name in ("by_kind", "by_target", "by_status", "by_revision"):
+        for value, count in getattr(found, name).items():
+            click.echo(f"{name.removeprefix('by_'):<9} {one_line(value)}: {count}")
+    return 0
+
+
+@command.command("check")
+@corpus_option
+@click.option("--repair", is_flag=True, help="Keep all that is whole in a corpus made anew.")
+@click.option("--forget-lost", "forget", is_flag=True, help="Call an incomplete corpus complete.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@with_errors
+def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> int:
+    """Read every record and name what is damaged. Exit code 1 if anything is."""
+    if forget:
+        click.echo(f"forgot {forget_lost(corpus_path)} lost records")
+        return 0
+    if repair:
+        return _repair(corpus_path)
+    with open_reader(corpus_path, allow_empty=True) as reader:
+        found = check_corpus(reader)
+    if as_json:
+        print_json({**asdict(found), "path": str(found.path), "is_whole": found.is_whole})
+        return 0 if found.is_whole else 1
+    for item in found.unreadable:
+        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    for line in found.container:
+        click.echo(f"damaged: {one_line(line)}")
+    if found.lost:
+        click.echo(f"incomplete: {found.lost} records were lost when it was captured")
+    click.echo(f"{found.records} records, {len(found.unreadable)} unreadable")
+    if not found.is_whole:
+        click.echo(f"to keep the rest: replay corpus check --corpus {corpus_path} --repair")
+    return 0 if found.is_whole else 1
+
+
+def _repair(path: Path) -> int:
+    done = repair_corpus(path)
+    for item in done.dropped:
+        click.echo(f"dropped {item.key}: {one_line(item.reason)}")
+    kept = f"kept {done.kept} records"
+    click.echo(f"{kept}; the damaged corpus is {done.backup}" if done.backup else kept)
+    return 0
+
+
+@command.command("merge")
+@click.argument("sources", nargs=-1, required=True, type=_PATH)
+@corpus_option
+@click.option(
+    "--prefer",
+    type=click.Choice([side.value for side in Side]),
+    default=Side.OURS.value,
+    help="Whose answer stays where two differ.",
+)
+@with_errors
+def merge(sources: tuple[Path, ...], corpus_path: Path, prefer: str) -> int:
+    """Add the records of SOURCES to a corpus. Exit code 1 if answers conflict."""
+    return _merge(sources, corpus_path, Side(prefer))
+
+
+@command.command("import")
+@click.argument("archive", type=_PATH)
+@corpus_option
+@with_errors
+def import_(archive: Path, corpus_path: Path) -> int:
+    """Add the records of an archive or text form to a corpus."""
+    return _merge((archive,), corpus_path, Side.OURS)
+
+
+def _merge(sources: Sequence[Path], corpus_path: Path, prefer: Side) -> int:
+    is_clean = True
+    for source in sources:
+        with open_reader(source, allow_empty=True) as reader, open_writer(corpus_path) as writer:
+            merged = merge_corpus(reader, writer, prefer=prefer)
+        click.echo(f"{source}: {merged.added} added, {merged.equal + merged.counted} there already")
+        is_clean = _report_conflicts(merged) and is_clean
+    return 0 if is_clean else 1
+
+
+def _report_conflicts(merged: Merged) -> bool:
+    for conflict in merged.conflicts[:_SHOWN]:
+        fields = ", ".join(conflict.fields)
+        click.echo(
+            f"conflict {conflict.key[:SHORT_KEY]} {one_line(conflict.name or '?')}: {fields}"
+        )
+    if len(merged.conflicts) > _SHOWN:
+        click.echo(f"and {len(merged.conflicts) - _SHOWN} conflicts more")
+    for item in merged.unreadable:
+        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    return not merged.conflicts and not merged.unreadable
+
+
+@command.command("export")
+@click.argument("path", type=_PATH)
+@corpus_option
+@click.option("--text", is_flag=True, help="Write the text form, for review.")
+@click.option("--share", is_flag=True, help="Leave out where records come from.")
+@with_errors
+def export(path: Path, corpus_path: Path, *, text: bool, share: bool) -> int:
+    """Write a corpus to one file. Exit code 1 if some records could not be read."""
+    form = Form.TEXT if text or path.suffix == ".txt" else Form.BINARY
+    with open_reader(corpus_path) as reader:
+        done = export_corpus(reader, path, form=form, change=without_provenance if share else None)
+    for item in done.unreadable:
+        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    click.echo(f"{done.records} records to {path}")
+    return 1 if done.unreadable else 0
+
+
+@command.command("prune")
+@corpus_option
+@click.option("--only", multiple=True, metavar="GLOB", help="Kernels with such names.")
+@click.option("--target", metavar="GLOB", help="A backend, or backend/profile.")
+@click.option("--test", metavar="GLOB", help="Kernels that such tests compiled.")
+@click.option("--revision", metavar="GLOB", help="Records of such compiler revisions.")
+@click.option("--status", type=click.Choice([status.value for status in Status]))
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@with_errors
+def prune(
+    corpus_path: Path,
+    only: tuple[str, ...],
+    target: str | None,
+    test: str | None,
+    revision: str | None,
+    status: str | None,
+    *,
+    dry_run: bool,
+) -> int:
+    """Take records out by rule."""
+    rule = Selection(
+        only=only,
+        target=target,
+        test=test,
+        revision=revision,
+        status=Status(status) if status else None,
+    )
+    done = prune_corpus(corpus_path, rule, dry_run=dry_run)
+    verb = "would remove" if dry_run else "removed"
+    click.echo(f"{verb} {len(done.removed)} records, {done.kept} stay")
+    return 0

@@ -1,0 +1,66 @@
+"""`replay list`: the records of a corpus, one a line, key first."""
+
+from pathlib import Path
+
+import click
+
+from corpus import SHORT_KEY, Item, Unreadable, open_reader, select
+from replay.commands.common import (
+    corpus_option,
+    print_json,
+    selection_of,
+    selection_options,
+    with_errors,
+)
+from replay.text import one_line
+
+
+@click.command("list")
+@corpus_option
+@selection_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@with_errors
+def command(
+    corpus_path: Path,
+    only: tuple[str, ...],
+    target: str | None,
+    test: str | None,
+    limit: int | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Print the records of a corpus, one a line, key first."""
+    selection = selection_of((), only, target, test, limit)
+    with open_reader(corpus_path) as reader:
+        items = select(reader, selection)
+        if as_json:
+            print_json([_fields(item) for item in items])
+            return 0
+        for item in items:
+            click.echo(_line(item))
+    return 0
+
+
+def _line(item: Item) -> str:
+    if isinstance(item, Unreadable):
+        return f"{item.key[:SHORT_KEY]}  unreadable  {one_line(item.reason)}"
+    record = item.record
+    target = f"{record.target.backend}/{record.target.profile}"
+    name = one_line(record.name or f"({record.status.value})")
+    line = f"{item.key[:SHORT_KEY]}  {target:<18}  {record.provenance.occurrences:>5}x  {name}"
+    test = record.provenance.test_id
+    return f"{line}  {one_line(test)}" if test else line
+
+
+def _fields(item: Item) -> dict[str, object]:
+    if isinstance(item, Unreadable):
+        return {"key": item.key, "unreadable": item.reason}
+    record = item.record
+    return {
+        "key": item.key,
+        "name": record.name,
+        "target": f"{record.target.backend}/{record.target.profile}",
+        "status": record.status.value,
+        "test": record.provenance.test_id,
+        "occurrences": record.provenance.occurrences,
+    }

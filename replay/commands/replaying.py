@@ -1,0 +1,97 @@
+"""The options that say how to replay, packed into one Request."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from replay.commands.common import selection_of
+from replay.recompile import Mode
+from replay.run import Extent
+from replay.session import Request
+from replay.workers import Limits, cores
+
+R = TypeVar("R")
+
+_MIB = 1 << 20
+_EXTENTS = [extent.value for extent in Extent]
+_OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
+    click.option("--compiler", type=click.Path(path_type=Path), help="Another copy of it."),
+    click.option("--against", metavar="REV", help="Compile the baseline with this revision."),
+    click.option("--fresh", type=click.Path(path_type=Path), help="Compare with a second capture."),
+    click.option("--mode", type=click.Choice([mode.value for mode in Mode]), default="pinned"),
+    click.option("--verify", type=click.Choice(_EXTENTS), default="changed"),
+    click.option("--determinism", type=click.Choice(_EXTENTS), default="changed"),
+    click.option("--jobs", type=click.IntRange(1, 512), help="Workers; default: the cores."),
+    click.option("--record-timeout", type=click.FloatRange(min=0.1), default=60.0, metavar="S"),
+    click.option("--record-memory", type=click.IntRange(64), default=4096, metavar="MIB"),
+    click.option("--max-changes", type=click.IntRange(min=1), metavar="N", help="Then stop."),
+    click.option("--time-budget", type=click.FloatRange(min=0), metavar="S", help="Then stop."),
+    click.option(
+        "--policy",
+        type=click.Path(path_type=Path),
+        default=Path("pyproject.toml"),
+        help="The file with [tool.replay].",
+    ),
+)
+
+
+def replaying_options(function: Callable[..., R]) -> Callable[..., R]:
+    """Add the options of a replay; the function gets them all as `request`."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: object, **options: Any) -> R:  # noqa: ANN401  # click passes each by name
+        known = {name: options.pop(name) for name in _NAMES}
+        return function(*arguments, request=_request(**known), **options)
+
+    decorated: Callable[..., R] = wrapped
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+_NAMES = (
+    "corpus_path", "keys", "only", "target", "test", "limit", "compiler", "against", "fresh",
+    "mode", "verify", "determinism", "jobs", "record_timeout", "record_memory", "max_changes",
+    "time_budget", "policy",
+)  # fmt: skip
+
+
+def _request(
+    *,
+    corpus_path: Path,
+    keys: tuple[str, ...],
+    only: tuple[str, ...],
+    target: str | None,
+    test: str | None,
+    limit: int | None,
+    compiler: Path | None,
+    against: str | None,
+    fresh: Path | None,
+    mode: str,
+    verify: str,
+    determinism: str,
+    jobs: int | None,
+    record_timeout: float,
+    record_memory: int,
+    max_changes: int | None,
+    time_budget: float | None,
+    policy: Path,
+) -> Request:
+    return Request(
+        corpus=corpus_path,
+        selection=selection_of(keys, only, target, test, limit),
+        compiler=compiler,
+        against=against,
+        fresh=fresh,
+        mode=Mode(mode),
+        verify=Extent(verify),
+        determinism=Extent(determinism),
+        jobs=jobs or cores(),
+        limits=Limits(record_timeout, record_memory * _MIB),
+        max_changes=max_changes,
+        time_budget_s=time_budget,
+        policy=policy,
+    )

@@ -1,0 +1,68 @@
+"""`replay show`: all of one record."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from corpus import KernelRecord, Unreadable, open_reader, resolve_key
+from replay.commands.common import corpus_option, print_json, with_errors
+from replay.diff import show_opts
+from replay.errors import ReplayError
+from replay.text import one_line, printable
+
+
+@click.command("show")
+@click.argument("key")
+@corpus_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@with_errors
+def command(key: str, corpus_path: Path, *, as_json: bool) -> int:
+    """Print all of the record whose key begins with KEY."""
+    with open_reader(corpus_path) as reader:
+        whole_key = resolve_key(reader, key)
+        item = reader.read(whole_key)
+    if item is None or isinstance(item, Unreadable):
+        reason = item.reason if item else "gone"
+        raise ReplayError(f"record {whole_key}: unreadable: {reason}; see `replay corpus check`")
+    if as_json:
+        print_json({"key": whole_key, **msgspec.to_builtins(item.record)})
+        return 0
+    for line in _lines(whole_key, item.record):
+        click.echo(printable(line))
+    return 0
+
+
+def _lines(key: str, record: KernelRecord) -> list[str]:
+    requested = "free" if record.requested is None else show_opts(record.requested)
+    pairs = (
+        ("key", key),
+        ("name", record.name),
+        ("target", f"{record.target.backend}/{record.target.profile}"),
+        ("status", f"{record.status.value} {record.error or ''}".rstrip()),
+        ("options", ", ".join(f"{name}={value}" for name, value in record.options.items())),
+        ("requested", requested),
+        ("applied", None if record.applied is None else show_opts(record.applied)),
+        ("rewrites", record.rewrites),
+        ("stages", " ".join(f"{name}:{digest}" for name, digest in record.stages)),
+    )
+    lines = [f"{name:<10} {one_line(str(value))}" for name, value in pairs if value]
+    if record.launch is not None:
+        launch = record.launch
+        lines.append(f"launch     global {launch.global_size} local {launch.local_size}")
+    if record.estimates is not None:
+        estimates = record.estimates
+        lines.append(f"estimates  {estimates.flops} flops, {estimates.bytes} bytes")
+    for argument in record.arguments:
+        kind, size = argument.kind.value, one_line(str(argument.size))
+        lines.append(f"argument   {one_line(argument.name)} {argument.dtype} {kind} size {size}")
+    for name, value in sorted((record.numerics or {}).items()):
+        lines.append(f"numerics   {name} {value}")
+    lines += _provenance(record)
+    lines += ["", record.ast.rstrip()]
+    return [*lines, "", record.source.rstrip()] if record.source else lines
+
+
+def _provenance(record: KernelRecord) -> list[str]:
+    origin = msgspec.to_builtins(record.provenance)
+    return [f"{name:<10} {one_line(str(value))}" for name, value in origin.items() if value]

@@ -1,0 +1,15 @@
+"""What a command knows of the world around it. Only cli.py reads it; commands get it as a value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    environ: Mapping[str, str]
+    directory: Path
+    today: date
+    is_debug: bool
+    is_terminal: bool

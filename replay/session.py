@@ -1,0 +1,157 @@
+"""One replay from a request to a report: what `run` prints, and `accept` works on."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus import Item, Reader, Selection, open_reader, select
+from replay.approvals import read_ledger
+from replay.cluster import with_clusters
+from replay.environment import without_capture
+from replay.errors import UsageError
+from replay.fresh import compare
+from replay.gate import pass_or_fail, with_approvals
+from replay.invocation import Invocation
+from replay.policy import Policy, read_policy
+from replay.recompile import Mode
+from replay.reports.model import Report, quoted
+from replay.run import Extent, Plan, Progress, Replayed, Source, replay
+from replay.worker import ROOT
+from replay.workers import Crew, Limits
+from replay.worktree import checked_out, find_repository
+
+
+_ALL, _LIMITS = Selection(), Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """All that a replay is asked for."""
+
+    corpus: Path
+    selection: Selection = _ALL
+    compiler: Path | None = None
+    against: str | None = None
+    fresh: Path | None = None
+    mode: Mode = Mode.PINNED
+    verify: Extent = Extent.CHANGED
+    determinism: Extent = Extent.CHANGED
+    jobs: int = 1
+    limits: Limits = _LIMITS
+    max_changes: int | None = None
+    time_budget_s: float | None = None
+    policy: Path = Path("pyproject.toml")
+
+    @property
+    def options(self) -> str:
+        """What a command that shows more must repeat."""
+        parts = [f"--mode {self.mode.value}"] if self.mode is not Mode.PINNED else []
+        if self.compiler is not None:
+            parts.append(f"--compiler {quoted(str(self.compiler))}")
+        if self.against is not None:
+            parts.append(f"--against {quoted(self.against)}")
+        return " ".join(parts)
+
+    @property
+    def baseline(self) -> str:
+        if self.fresh is not None:
+            return f"fresh capture {self.fresh}"
+        return f"revision {self.against}" if self.against else "the recorded output"
+
+
+def replay_corpus(request: Request, invocation: Invocation, progress: Progress) -> Report:
+    """Do what `request` says, judge it by its policy, and report."""
+    policy = read_policy(request.policy)
+    with ExitStack() as stack:
+        reader = stack.enter_context(open_reader(request.corpus))
+        source, total = _chosen(reader, request.selection)
+        if request.fresh is not None:
+            found = compare(source, stack.enter_context(open_reader(request.fresh)))
+        else:
+            plan = stack.enter_context(planned(request, invocation))
+            found = replay(source, plan, progress)
+        return _report(request, invocation, policy, reader, found, total)
+
+
+@contextmanager
+def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
+    """The plan of a request; the worktree that it needs lives as long as the with block."""
+    with ExitStack() as stack:
+        crew = crew_for(request, invocation)
+        old: Crew | None = None
+        if request.against is not None:
+            repository = find_repository(crew.paths[0] if crew.paths else Path(ROOT))
+            tree = stack.enter_context(checked_out(repository, request.against))
+            old = crew_for(request, invocation, compiler=tree)
+        yield Plan(
+            crew=crew,
+            old=old,
+            mode=request.mode,
+            verify=request.verify,
+            determinism=request.determinism,
+            max_changes=request.max_changes,
+            time_budget_s=request.time_budget_s,
+        )
+
+
+def crew_for(request: Request, invocation: Invocation, *, compiler: Path | None = None) -> Crew:
+    """Workers with the compiler of the request, or with another one."""
+    chosen = compiler or request.compiler
+    return Crew(
+        environ=without_capture(invocation.environ),
+        size=request.jobs,
+        limits=request.limits,
+        paths=(compiler_root(chosen),) if chosen else (),
+    )
+
+
+def compiler_root(path: Path) -> Path:
+    """The directory to search for the package `compiler`; `path` may be the package itself."""
+    path = path.absolute()
+    if (path / "compiler" / "__init__.py").is_file():
+        return path
+    if path.name == "compiler" and (path / "__init__.py").is_file():
+        return path.parent
+    raise UsageError(f"compiler {path}: holds no package `compiler`; give a directory that does")
+
+
+def _chosen(reader: Reader, selection: Selection) -> tuple[Source, int]:
+    total = len(reader)
+    if selection == Selection():
+        keys = tuple(reader.keys())
+    else:
+        keys = tuple(item.key for item in select(reader, selection))
+    return Source(keys, lambda key: _read(reader, key)), total
+
+
+def _read(reader: Reader, key: str) -> Item:
+    item = reader.read(key)
+    assert item is not None
+    return item
+
+
+def _report(
+    request: Request,
+    invocation: Invocation,
+    policy: Policy,
+    reader: Reader,
+    found: Replayed,
+    total: int,
+) -> Report:
+    ledger = read_ledger(request.policy.parent / policy.approvals, invocation.today)
+    results, clusters = with_clusters(with_approvals(found.ordered(), ledger))
+    is_part = request.fresh is None and len(results) < total
+    return Report(
+        corpus=str(request.corpus),
+        mode=request.mode.value,
+        baseline=request.baseline,
+        results=results,
+        clusters=clusters,
+        gate=pass_or_fail(results, policy, lost=reader.lost, damage=reader.why_damaged()),
+        compiles=found.compiles,
+        selected_from=total if is_part else None,
+        notes=tuple(found.notes),
+        is_interrupted=found.is_interrupted,
+        options=request.options,
+    )

@@ -1,0 +1,15 @@
+"""Text from a corpus on its way to a terminal: nothing in it may steer the terminal."""
+
+
+def printable(text: str) -> str:
+    """`text` with control characters, but for newlines and tabs, made visible."""
+    return "".join(c if c.isprintable() or c in "\n\t" else _visible(c) for c in text)
+
+
+def one_line(text: str) -> str:
+    """`text` printable and on one line."""
+    return " ".join(printable(text).split())
+
+
+def _visible(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
