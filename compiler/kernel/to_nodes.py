@@ -13,10 +13,11 @@ _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Loweri
 
 
 def to_nodes(kernel: Kernel, builder: Builder) -> Node:
-    """The kernel in Spec.INDEXED: a SINK of WRITEs over RANGEs of every kind."""
+    """The kernel in Spec.INDEXED: WRITEs over RANGEs; the SINK lists the loops in nesting order."""
     lowering = _Lowering(kernel, Indexer(builder, index_dtype(kernel)), _closers(kernel), {}, {})
     stores = [lowering.store(node) for node in kernel.ast.src]
-    return intern(Op.SINK, VOID, tuple(stores), ((),))
+    loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
+    return intern(Op.SINK, VOID, tuple(stores), (loops,))
 
 
 def reduce_identity(op: Op, dtype: DType) -> Node:

@@ -26,7 +26,7 @@ WIDE = replace(OPENCL, capabilities=replace(OPENCL.capabilities, max_group_items
 
 
 def why(kernel, text, target=OPENCL):
-    """The words with which the last opt is refused, None if it is legal; those before it are legal."""
+    """The words with which the last opt is refused, None if it is legal."""
     *before, last = parse_opts(text)
     return last.why_illegal(apply_all(kernel, tuple(before), target), target)
 
