@@ -1,0 +1,58 @@
+"""The pipeline from a scheduled kernel to a PROGRAM. To add a pass: a file, a line in PIPELINE."""
+
+from compiler.errors import IRError, RewriteError, VerifyError
+from compiler.ir import Node, Spec, verify
+from compiler.options import DEFAULT, CompileOptions
+from compiler.passes.context import Context, Pass, Stage
+from compiler.passes.decompose import decompose
+from compiler.passes.devectorize import devectorize
+from compiler.passes.expand import expand
+from compiler.passes.gates import gates
+from compiler.passes.group import group
+from compiler.passes.halves import halves
+from compiler.passes.linearize import linearize
+from compiler.passes.reduce import reduce
+from compiler.passes.threads import threads
+from compiler.rules import Builder
+from compiler.target import Target
+
+PIPELINE: tuple[Pass, ...] = (
+    Pass("decompose", decompose, Spec.INDEXED, Spec.INDEXED),  # first: a node is still one node
+    Pass("group", group, Spec.INDEXED, Spec.INDEXED),  # makes FOLDs, which may have lanes
+    Pass("expand", expand, Spec.INDEXED, Spec.EXPANDED),  # before loops: lanes need accumulators
+    Pass("reduce", reduce, Spec.EXPANDED, Spec.LOOPS),
+    Pass("halves", halves, Spec.LOOPS, Spec.LOOPS),  # after reduce: accumulators are halves too
+    Pass("threads", threads, Spec.LOOPS, Spec.LOOPS),  # before gates: bounds of the final indices
+    Pass("gates", gates, Spec.LOOPS, Spec.LOOPS),  # makes selects of vectors for devectorize
+    Pass("devectorize", devectorize, Spec.LOOPS, Spec.LOOPS),
+    Pass("linearize", linearize, Spec.LOOPS, Spec.LINEAR),
+)
+
+
+def run_pipeline(
+    root: Node, target: Target, options: CompileOptions = DEFAULT, builder: Builder | None = None
+) -> tuple[Stage, ...]:
+    """The graph of each stage, verified: `root` as "nodes", then one for each pass."""
+    context = Context(target, options, Builder() if builder is None else builder)
+    stages = [_checked("nodes", root, PIPELINE[0].accepts)]
+    for step in PIPELINE:
+        before = stages[-1].node
+        try:
+            after = step.run(before, context)
+        except RewriteError as error:
+            raise RewriteError(f"pass {step.name}: {error}") from error
+        except IRError as error:
+            raise VerifyError(f"pass {step.name}: {error}") from error
+        if after is before and step.yields is step.accepts:
+            stages.append(Stage(step.name, after))
+        else:
+            stages.append(_checked(step.name, after, step.yields))
+    return tuple(stages)
+
+
+def _checked(name: str, node: Node, spec: Spec) -> Stage:
+    verify(node, spec, f"pass {name}")
+    return Stage(name, node)
+
+
+__all__ = ["PIPELINE", "Context", "Pass", "Stage", "run_pipeline"]

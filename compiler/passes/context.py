@@ -1,0 +1,48 @@
+"""What every pass is and gets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeAlias
+
+from compiler.ir import Node, Spec, print_node
+from compiler.options import CompileOptions
+from compiler.rules import Builder
+from compiler.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The compile that a pass works for."""
+
+    target: Target
+    options: CompileOptions
+    builder: Builder
+
+
+Run: TypeAlias = Callable[[Node, Context], Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A step of the pipeline: `run` takes a graph in `accepts` and returns one in `yields`."""
+
+    name: str
+    run: Run
+    accepts: Spec
+    yields: Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The graph after the pass `name`."""
+
+    name: str
+    node: Node
+
+    def text(self) -> str:
+        return print_node(self.node)
+
+    def digest(self) -> str:
+        """The sha256 of the text. Computed on demand: most compiles are never asked."""
+        return sha256(self.text().encode()).hexdigest()

@@ -1,0 +1,60 @@
+"""Every op in terms of ops on which all targets agree, while nodes are still scalar."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compiler.ir import Node, Op, toposort
+from compiler.options import Transcendental
+from compiler.passes.context import Context
+from compiler.rules import Builder
+from compiler.rules.decompose import FUNCTIONS, LOWERINGS, Lowering, lower
+
+_NO_FUNCTIONS: Mapping[Op, Lowering] = {}
+
+
+def decompose(root: Node, context: Context) -> Node:
+    """Every op by its lowering; functions by their decomposition unless the platform has them."""
+    is_portable = context.options.math.transcendental is Transcendental.PORTABLE
+    functions = PORTABLE if is_portable else _NO_FUNCTIONS
+    return Decomposition(context.builder, functions).lower(root)
+
+
+PORTABLE: Mapping[Op, Lowering] = _NO_FUNCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """One run of the pass; `done` belongs to it alone: node -> what it has become."""
+
+    builder: Builder
+    functions: Mapping[Op, Lowering]
+    done: dict[Node, Node] = field(default_factory=dict)
+
+    def lower(self, root: Node) -> Node:
+        """`root` in simpler ops."""
+        done = self.done
+        for node in toposort(root):
+            if node in done:
+                continue
+            src = tuple([done[child] for child in node.src])
+            if src != node.src:
+                node_now = self.builder.build(node.op, node.dtype, src, node.attr)
+            else:
+                node_now = node
+            if node_now.op in FUNCTIONS:
+                done[node] = self.function(node_now)
+            elif node_now.op in LOWERINGS:
+                done[node] = lower(self.builder, node_now)
+            else:
+                done[node] = node_now
+        return done[root]
+
+    def function(self, node: Node) -> Node:
+        """EXP2, SIN, ...: what it decomposes into may contain any op, and is lowered again."""
+        after = lower(self.builder, node)  # a 16-bit one as float32
+        if after is node and node.op in self.functions:
+            after = self.functions[node.op](self.builder, node)
+        if after is node:
+            return node
+        self.done.update({child: child for child in node.src})
+        return self.lower(after)

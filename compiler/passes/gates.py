@@ -1,0 +1,107 @@
+"""Every access is proven to be inside its buffer, or guarded.
+
+A gated READ reads element 0 where its gate is false, and its value is then replaced by 0. A gated
+WRITE stays gated: it becomes a branch.
+"""
+
+from compiler.errors import IRError
+from compiler.ir import BOOL, INT64, VOID, Node, Op, bounds, intern, toposort
+from compiler.passes.context import Context
+from compiler.rules import Builder
+
+_READ, _WRITE = Op.READ, Op.WRITE
+
+
+def gates(root: Node, context: Context) -> Node:
+    """The graph with READs that need no gate."""
+    b = context.builder
+    done: dict[Node, Node] = {}
+    for node in toposort(root):
+        src = tuple([done[child] for child in node.src])
+        if node.op is _READ:
+            done[node] = _read(b, node, src)
+        elif node.op is _WRITE:
+            done[node] = _write(b, node, src)
+        else:
+            same = src == node.src
+            done[node] = node if same else b.build(node.op, node.dtype, src, node.attr)
+    return done[root]
+
+
+def _read(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
+    buffer, offset = src[:2]
+    count = node.dtype.count
+    proven = _is_inside(node, buffer, offset, count)
+    if len(src) == 2 and proven:
+        return node if src == node.src else intern(_READ, node.dtype, src)
+    gate = src[2] if len(src) == 3 else _guard(b, buffer, offset, count)
+    zero = b.const(node.dtype, 0)
+    if gate.is_const:
+        return intern(_READ, node.dtype, src[:2]) if gate.value else zero
+    if proven:
+        value = intern(_READ, node.dtype, (buffer, offset))
+    elif count > 1 and not _holds(buffer, count):
+        lanes = [_safe_read(b, node, buffer, b.add(offset, lane), gate) for lane in range(count)]
+        value = b.build(Op.STACK, node.dtype, tuple(lanes))
+    else:
+        safe = b.where(gate, offset, 0)
+        value = intern(_READ, node.dtype, (buffer, safe))
+    return b.where(_spread(b, gate, count), value, zero)
+
+
+def _safe_read(b: Builder, node: Node, buffer: Node, offset: Node, gate: Node) -> Node:
+    return intern(_READ, node.dtype.scalar, (buffer, b.where(gate, offset, 0)))
+
+
+def _spread(b: Builder, gate: Node, count: int) -> Node:
+    return gate if count == 1 else b.build(Op.SPLAT, BOOL.vec(count), (gate,))
+
+
+def _write(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
+    buffer, offset, value = src[:3]
+    gate = src[3] if len(src) == 4 else None
+    if gate is None and not _is_inside(node, buffer, offset, value.dtype.count):
+        gate = _guard(b, buffer, offset, value.dtype.count)
+    if gate is None or (gate.is_const and gate.value):
+        return intern(_WRITE, VOID, src[:3])
+    return intern(_WRITE, VOID, (buffer, offset, value, gate))
+
+
+def _buffer_of(node: Node) -> Node:
+    while node.op is Op.AFTER:
+        node = node.src[0]
+    return node
+
+
+def _least_size(buffer: Node) -> int:
+    size = _buffer_of(buffer).attr[1]
+    return size if isinstance(size, int) else bounds(size)[0]
+
+
+def _holds(buffer: Node, count: int) -> bool:
+    """Whether `count` elements from the first are inside."""
+    return count <= _least_size(buffer)
+
+
+def _is_inside(node: Node, buffer: Node, offset: Node, count: int) -> bool:
+    """Whether an access is proven to be in bounds; one that is proven to be outside is our bug."""
+    low, high = bounds(offset)
+    gated = len(node.src) == (3 if node.op is _READ else 4)
+    size = _buffer_of(buffer).attr[1]
+    largest = size if isinstance(size, int) else bounds(size)[1]
+    if not gated and (high < 0 or low + count > largest):
+        raise IRError(
+            f"{node!r}: accesses elements {low} to {high + count - 1} of {largest}, without a gate"
+        )
+    return low >= 0 and high + count <= _least_size(buffer)
+
+
+def _guard(b: Builder, buffer: Node, offset: Node, count: int) -> Node:
+    """0 <= offset and offset + count <= size, computed where it runs."""
+    size = _buffer_of(buffer).attr[1]
+    if isinstance(size, int):
+        limit = b.const(offset.dtype, size - count)
+    else:
+        offset = b.cast(offset, INT64)
+        limit = b.sub(b.cast(size, INT64), count)
+    return b.and_(b.le(b.const(offset.dtype, 0), offset), b.le(offset, limit))

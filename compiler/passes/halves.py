@@ -1,0 +1,125 @@
+"""16-bit floats: computed with as float32 that hold exactly a half, stored as the target can."""
+
+from dataclasses import dataclass, field
+
+from compiler.ir import (
+    BFLOAT16,
+    FLOAT16,
+    FLOAT32,
+    UINT16,
+    DType,
+    Kind,
+    Node,
+    Op,
+    bounds,
+    intern,
+    toposort,
+)  # fmt: skip
+from compiler.passes.context import Context
+from compiler.rules import Builder
+from compiler.rules.halves import FORMATS, multiply_add, narrow
+
+_ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
+_STORAGE = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
+_FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is representable
+
+
+def halves(root: Node, context: Context) -> Node:
+    """The graph without 16-bit floats, but for those that the target itself moves and converts."""
+    order = toposort(root)
+    if not any(_is_half(node.dtype) for node in order):
+        return root
+    lowering = _Halves(context.builder, context.target.capabilities.float16)
+    for node in order:
+        src = tuple([lowering.done[child] for child in node.src])
+        lowering.done[node] = lowering.lower(node, src)
+    return lowering.done[root]
+
+
+def _is_half(dtype: DType) -> bool:
+    return dtype.bits == 16 and dtype.kind is Kind.FLOAT
+
+
+@dataclass(frozen=True, slots=True)
+class _Halves:
+    """The lowering of one graph. The maps belong to it alone and grow as it goes."""
+
+    builder: Builder
+    has_float16: bool  # the target converts between float16 and float32 itself
+    done: dict[Node, Node] = field(default_factory=dict)
+    stored: dict[Node, Node] = field(default_factory=dict)  # float32 value -> its stored form
+
+    def lower(self, node: Node, src: tuple[Node, ...]) -> Node:
+        b, dtype = self.builder, node.dtype
+        if node.op is Op.CAST or node.op is Op.BITCAST:
+            return self.convert(node, src[0])
+        if node.op is Op.WRITE and _is_half(node.src[2].dtype):
+            value = self.store(src[2], node.src[2].dtype)
+            return intern(node.op, dtype, (*src[:2], value, *src[3:]))
+        if not _is_half(dtype):
+            return node if src == node.src else b.build(node.op, dtype, src, node.attr)
+        if node.op in _STORAGE:
+            return intern(node.op, self.memory(dtype), src, node.attr)
+        if node.op is Op.READ:
+            return self.load(intern(node.op, self.memory(dtype), src), dtype)
+        if node.op is Op.CONST:
+            return b.const(FLOAT32, node.value)
+        wide = FLOAT32.vec(dtype.count)
+        if node.op is Op.MULACC:
+            return self.rounded(narrow(b, multiply_add(b, *src), dtype.scalar), dtype)
+        value = b.build(node.op, wide, src, node.attr)
+        return self.rounded(value, dtype) if node.op in _ROUNDED else value
+
+    def convert(self, node: Node, x: Node) -> Node:
+        """CAST and BITCAST, to and from halves."""
+        b, source, target = self.builder, node.src[0].dtype, node.dtype
+        if node.op is Op.BITCAST:
+            bits = b.bitcast(self.bits(x, source), UINT16) if _is_half(source) else x
+            if _is_half(target):
+                return FORMATS[target.scalar].from_bits(b, b.bitcast(bits, UINT16))
+            return b.bitcast(bits, target)
+        if not _is_half(target):
+            return b.cast(x, target)
+        value = narrow(b, x, target.scalar)
+        return value if _is_exact(node.src[0], target) else self.rounded(value, target)
+
+    def memory(self, dtype: DType) -> DType:
+        """The dtype in which halves lie in memory."""
+        return dtype if self.is_native(dtype) else UINT16.vec(dtype.count)
+
+    def is_native(self, dtype: DType) -> bool:
+        return self.has_float16 and dtype.scalar is FLOAT16
+
+    def load(self, raw: Node, dtype: DType) -> Node:
+        """The float32 of a stored half."""
+        b = self.builder
+        if self.is_native(dtype):
+            value = b.cast(raw, FLOAT32)
+        else:
+            value = FORMATS[dtype.scalar].from_bits(b, raw)
+        self.stored.setdefault(value, raw)
+        return value
+
+    def store(self, value: Node, dtype: DType) -> Node:
+        """The stored form of a float32 that holds a half, or that is to be rounded to one."""
+        found = self.stored.get(value)
+        if found is not None and found.dtype is self.memory(dtype):
+            return found
+        if self.is_native(dtype):
+            return self.builder.cast(value, FLOAT16)
+        return FORMATS[dtype.scalar].to_bits(self.builder, value)
+
+    def rounded(self, value: Node, dtype: DType) -> Node:
+        return self.load(self.store(value, dtype), dtype)
+
+    def bits(self, value: Node, dtype: DType) -> Node:
+        return self.store(value, dtype)
+
+
+def _is_exact(x: Node, target: DType) -> bool:
+    """Whether every value of `x` is a half."""
+    if x.dtype.is_float:
+        return False
+    limit = _FIRST_GAP[target.scalar]
+    low, high = bounds(x)
+    return -limit <= low and high <= limit

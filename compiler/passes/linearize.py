@@ -1,0 +1,208 @@
+"""The graph as one PROGRAM: each node in the innermost loop it needs, in order of first need."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compiler.ir import VOID, AxisKind, Node, Op, intern, loop_parts, replace_src, toposort
+from compiler.passes.context import Context
+from compiler.passes.ranges import free_ranges, number_ranges, of_kind
+
+_RANGE, _LOOP, _ACC, _RESULT, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.RESULT, Op.WRITE
+_LEAVES = frozenset((Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL))
+_NOT_PLACED = frozenset((_RANGE, _ACC, Op.SINK)) | _LEAVES
+_Scope = Node | None  # the RANGE of a loop, or None: outside all loops
+
+
+def linearize(root: Node, context: Context) -> Node:
+    """A PROGRAM that computes `root`."""
+    order = _reachable(toposort(root), root)
+    outer = of_kind(root, order, AxisKind.GLOBAL)
+    numbers = number_ranges(order)
+    free = free_ranges(order, numbers)
+    nest = _nest(order, free, numbers, outer)
+    items = _place(order, free, nest, outer)
+    emission = _Emission(items, _read_and_written(order))
+    for node in order:
+        if node.op in _LEAVES:
+            emission.emit(node, node)
+    emission.scope(None)
+    return intern(Op.PROGRAM, VOID, tuple(emission.program))
+
+
+def _reachable(order: Sequence[Node], root: Node) -> list[Node]:
+    """The nodes that are used as sources: symbolic sizes of buffers are not computed."""
+    used = {root}
+    for node in reversed(order):
+        if node in used:
+            used.update(node.src)
+    return [node for node in order if node in used]
+
+
+def _read_and_written(order: Sequence[Node]) -> frozenset[Node]:
+    read = {node.src[0] for node in order if node.op is Op.READ}
+    written = {node.src[0] for node in order if node.op is _WRITE}
+    return frozenset([node for node in read & written if node.op is Op.BUFFER])
+
+
+# --- where each node goes -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Nest:
+    """The loops and how deep each is; `memo` maps a set of nested loops to the innermost."""
+
+    bits: Mapping[Node, int]
+    depths: dict[Node, int] = field(default_factory=dict)
+    memo: dict[int, _Scope] = field(default_factory=dict)
+
+    def innermost(self, loops: int) -> _Scope:
+        if loops not in self.memo:
+            inside = [axis for axis in self.depths if loops & self.bits[axis]]
+            self.memo[loops] = max(inside, key=lambda axis: self.depths[axis], default=None)
+        return self.memo[loops]
+
+    def open(self, ranges: Sequence[Node], around: int) -> None:
+        """Nest `ranges` inside the innermost loop of the set `around`."""
+        scope = self.innermost(around)
+        depth = 0 if scope is None else self.depths[scope]
+        for axis in ranges:
+            depth += 1
+            self.depths[axis] = depth
+
+
+def _nest(
+    order: Sequence[Node],
+    free: Mapping[Node, int],
+    numbers: Mapping[Node, int],
+    outer: Sequence[Node],
+) -> _Nest:
+    nest = _Nest({axis: 1 << number for axis, number in numbers.items()})
+    nest.open(outer, 0)
+    for node in reversed(order):  # a loop comes before those inside it
+        if node.op is _LOOP:
+            nest.open(loop_parts(node)[0], free[node])
+    return nest
+
+
+def _place(
+    order: Sequence[Node], free: Mapping[Node, int], nest: _Nest, outer: Sequence[Node]
+) -> dict[_Scope, list[Node]]:
+    """What each scope holds, in order. A LOOP stands for the whole loop, so does an outer RANGE."""
+    items: dict[_Scope, list[Node]] = {None: []}
+    items.update({axis: [] for axis in nest.depths})
+    for node in order:
+        if node.op not in _NOT_PLACED:
+            items[nest.innermost(free[node])].append(node)
+    for around, axis in zip((None, *outer), outer, strict=False):
+        items[around].append(axis)
+    return items
+
+
+# --- the program ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Emission:
+    """The program while it is written. The fields below `carried` belong to it alone."""
+
+    items: Mapping[_Scope, Sequence[Node]]
+    carried: frozenset[Node]  # buffers that are read and written; only asked
+    program: list[Node] = field(default_factory=list)
+    done: dict[Node, Node] = field(default_factory=dict)
+    pending: list[Node] = field(default_factory=list)  # WRITEs to be emitted together
+    emitted: set[Node] = field(default_factory=set)  # only asked
+
+    def emit(self, node: Node, instruction: Node) -> None:
+        self.program.append(instruction)
+        self.emitted.add(instruction)
+        self.done[node] = instruction
+
+    def source(self, node: Node) -> Node:
+        return node if node.op is _ACC else self.done[node]
+
+    def over(self, node: Node) -> Node:
+        """`node` over what its sources have become."""
+        return replace_src(node, tuple([self.source(child) for child in node.src]))
+
+    def scope(self, scope: _Scope) -> None:
+        for node in self.items[scope]:
+            if node.op is _WRITE:
+                self.write(node)
+            elif node.op is _LOOP:
+                self.flush()
+                self.loop(node)
+            elif node.op is _RANGE:
+                self.flush()
+                self.outer_loop(node)
+            elif node.op is _RESULT:
+                acc = loop_parts(node.src[0])[2][node.attr[0]]
+                src = (acc, self.done[node.src[0]])
+                self.emit(node, intern(_RESULT, node.dtype, src, node.attr))
+            else:
+                if node.op is Op.BARRIER:
+                    self.flush()
+                self.emit(node, self.over(node))
+        self.flush()
+
+    def outer_loop(self, axis: Node) -> None:
+        self.emit(axis, self.over(axis))
+        self.scope(axis)
+        self.program.append(intern(Op.END, VOID, (self.done[axis],)))
+
+    def loop(self, node: Node) -> None:
+        """INITs, the ranges opened one inside the other, SETs in the innermost, ENDs."""
+        ranges, inits, accs, values = loop_parts(node)
+        for acc, init in zip(accs, inits, strict=True):
+            self.program.append(intern(Op.INIT, VOID, (acc, self.source(init))))
+        for axis in ranges:
+            self.emit(axis, self.over(axis))
+            self.scope(axis)
+        pairs = zip(accs, values, strict=True)
+        steps = [intern(Op.SET, VOID, (acc, self.source(value))) for acc, value in pairs]
+        self.program.extend(steps)
+        for axis in reversed(ranges):
+            end = intern(Op.END, VOID, (self.done[axis], *steps))
+            self.program.append(end)
+            steps = []
+        self.done[node] = self.program[-1]
+
+    # writes
+
+    def write(self, node: Node) -> None:
+        """A WRITE, or a place among those that wait to share one branch."""
+        gates = node.src[3:]
+        waits = bool(gates) or node.src[0] in self.carried
+        if self.pending and node.src[0] not in self.carried and self.pending[0].src[3:] != gates:
+            self.flush()
+        if waits:
+            self.pending.append(node)
+        else:
+            self.emit(node, self.over(node))
+
+    def flush(self) -> None:
+        """Emit the waiting WRITEs; neighbours with the same gate share one branch."""
+        pending, self.pending = self.pending, []
+        while pending:
+            gate = pending[0].src[3:]
+            count = 1
+            while count < len(pending) and pending[count].src[3:] == gate:
+                count += 1
+            if gate:
+                self.branch(pending[:count], self.source(gate[0]))
+            else:
+                for node in pending[:count]:
+                    self.emit(node, self.over(node))
+            pending = pending[count:]
+
+    def branch(self, writes: Sequence[Node], gate: Node) -> None:
+        opening = intern(Op.IF, VOID, (gate,))
+        if opening in self.emitted:  # a second branch on the same gate: tell them apart
+            opening = intern(Op.IF, VOID, (gate, *self.over(writes[0]).src[1:3]))
+        self.program.append(opening)
+        self.emitted.add(opening)
+        for node in writes:
+            plain = self.over(node)
+            self.program.append(intern(_WRITE, VOID, plain.src[:3]))
+        closing = intern(Op.ENDIF, VOID, (opening,))
+        self.program.append(closing)
+        self.done.update(dict.fromkeys(writes, closing))

@@ -1,0 +1,147 @@
+"""FOLDs become loops with accumulators. Independent FOLDs over the same ranges share one loop."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compiler.ir import FLOAT32, FLOAT64, VOID, Node, Op, intern, toposort
+from compiler.passes.context import Context
+from compiler.passes.ranges import free_ranges, number_ranges
+from compiler.rules import Builder
+from compiler.rules.decompose import combine, identity
+
+_FOLD = Op.FOLD
+_FUSED = (FLOAT32, FLOAT64)  # of 16-bit floats the product is rounded before it is added
+_Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this copy of a loop)
+
+
+def reduce(root: Node, context: Context) -> Node:
+    """Every FOLD as the RESULT of a LOOP, or as a chain where it has no ranges."""
+    order = toposort(root)
+    folds = [node for node in order if node.op is _FOLD]
+    if not folds:
+        return root
+    numbers = number_ranges(order)
+    free = free_ranges(order, numbers)
+    fused = context.target.capabilities.fma and context.options.math.fma
+    names = frozenset([axis.attr[0] for axis in numbers])
+    groups = _groups(folds, order, free)
+    return _Reduction(context.builder, fused, numbers, free, groups, names).lower(root, ())
+
+
+def _groups(
+    folds: Sequence[Node], order: Sequence[Node], free: Mapping[Node, int]
+) -> dict[Node, tuple[Node, ...]]:
+    """The FOLDs that share a loop: same ranges, inside the same loops, none below another."""
+    level: dict[Node, int] = {}
+    for node in order:
+        below = max([level[child] for child in node.src], default=0)
+        level[node] = below + 1 if node.op is _FOLD else below
+    groups: dict[tuple[tuple[Node, ...], int, int], list[Node]] = {}
+    for node in folds:
+        key = (node.src[node.attr[1] :], level[node], free[node])
+        groups.setdefault(key, []).append(node)
+    return {node: tuple(group) for group in groups.values() for node in group}
+
+
+@dataclass(slots=True)
+class _Reduction:
+    """Lowers one graph. The fields below `names` belong to it alone and grow as it goes."""
+
+    builder: Builder
+    fused: bool
+    numbers: Mapping[Node, int]
+    free: Mapping[Node, int]
+    groups: Mapping[Node, tuple[Node, ...]]
+    names: frozenset[str]  # of all ranges of the graph; only asked
+    done: dict[_Copies, dict[Node, Node]] = field(default_factory=dict)
+    owned: set[str] = field(default_factory=set)  # names of ranges that a loop owns; only asked
+    accumulators: int = 0
+
+    def lower(self, root: Node, copies: _Copies) -> Node:
+        """`root` without FOLDs, its free ranges replaced by `copies`."""
+        done = self.memo(copies)
+        stack = [root]
+        while stack:  # iterative: chains may be deeper than Python's stack
+            node = stack[-1]
+            if node in done:
+                stack.pop()
+                continue
+            inner = self.restrict(copies, node)
+            if inner != copies:
+                done[node] = self.lower(node, inner)
+            elif node.op is _FOLD:
+                self.fold(node, copies)
+            else:
+                missing = [child for child in reversed(node.src) if child not in done]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                src = tuple([done[child] for child in node.src])
+                same = src == node.src
+                done[node] = (
+                    node if same else self.builder.build(node.op, node.dtype, src, node.attr)
+                )
+            stack.pop()
+        return done[root]
+
+    def memo(self, copies: _Copies) -> dict[Node, Node]:
+        found = self.done.get(copies)
+        if found is None:
+            found = self.done[copies] = dict(copies)
+        return found
+
+    def restrict(self, copies: _Copies, node: Node) -> _Copies:
+        """The copies that matter to `node`: loops closed below it are not affected."""
+        if not copies:
+            return copies
+        free = self.free[node]
+        return tuple([pair for pair in copies if free >> self.numbers[pair[0]] & 1])
+
+    def fold(self, node: Node, copies: _Copies) -> None:
+        """Lower the whole group of `node`."""
+        done, op, ranges = self.memo(copies), node.attr[0], node.src[node.attr[1] :]
+        if not ranges:
+            terms = [self.lower(term, copies) for term in node.src]
+            done[node] = self.chain(op, terms[0], terms[1:])
+            return
+        group = self.groups[node]
+        owned = [(axis, self.own(axis)) for axis in ranges]
+        inner = self.extend(copies, owned)
+        inits = [identity(member.attr[0], member.dtype) for member in group]
+        accs = [self.accumulator(member) for member in group]
+        values: list[Node] = []
+        for member, acc in zip(group, accs, strict=True):
+            terms = [self.lower(term, inner) for term in member.src[: member.attr[1]]]
+            values.append(self.chain(member.attr[0], acc, terms))
+        src = (*[axis for _, axis in owned], *inits, *accs, *values)
+        loop = intern(Op.LOOP, VOID, src, (len(owned), len(accs)))
+        for index, member in enumerate(group):
+            done[member] = intern(Op.RESULT, member.dtype, (loop,), (index,))
+
+    def own(self, axis: Node) -> Node:
+        """The RANGE for a loop: `axis` itself for the first that takes it, then copies of it."""
+        name, kind = axis.attr
+        candidate, copy = name, 0
+        while candidate in self.owned or (copy and candidate in self.names):
+            copy += 1
+            candidate = f"{name}#{copy}"
+        self.owned.add(candidate)
+        return intern(Op.RANGE, axis.dtype, axis.src, (candidate, kind))
+
+    def extend(self, copies: _Copies, owned: Sequence[tuple[Node, Node]]) -> _Copies:
+        changed = [pair for pair in owned if pair[0] is not pair[1]]
+        return tuple(sorted([*copies, *changed], key=lambda pair: self.numbers[pair[0]]))
+
+    def accumulator(self, fold: Node) -> Node:
+        self.accumulators += 1
+        return intern(Op.ACC, fold.dtype, (), (self.accumulators - 1,))
+
+    def chain(self, op: Op, total: Node, terms: Sequence[Node]) -> Node:
+        """total op term op term ..."""
+        for term in terms:
+            is_product = op is Op.ADD and term.op is Op.MUL and term.dtype.scalar in _FUSED
+            if is_product and self.fused:
+                total = self.builder.build(Op.MULACC, term.dtype, (*term.src, total))
+            else:
+                total = combine(self.builder, op, total, term)
+        return total
