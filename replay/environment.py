@@ -1,8 +1,8 @@
 """The environment through which a capture reaches every Python process of a program.
 
 One variable switches capture on and says all that a process must know; PYTHONPATH leads each
-process to our start-up file. Both are set by `replay capture` alone, and taken out again for our own
-workers.
+process to our start-up file. Both are set by `replay capture` alone, and taken out again for our
+own workers.
 """
 
 import os
@@ -27,10 +27,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_capture(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """The environment of a program that is captured."""
+    """The environment of a program that is captured. A capture around this one goes on."""
     path = [str(STARTUP), *_python_path(environ)]
-    variable = msgspec.json.encode(settings).decode()
+    variable = msgspec.json.encode([*captures(environ), settings]).decode()
     return {**environ, VARIABLE: variable, "PYTHONPATH": os.pathsep.join(path)}
+
+
+def captures(environ: Mapping[str, str]) -> tuple[Settings, ...]:
+    """The captures that a process runs under, the outermost first."""
+    return msgspec.json.decode(environ.get(VARIABLE, "[]"), type=tuple[Settings, ...])
 
 
 def without_capture(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Two captures of the same programs, compared without compiling: whence `new` and `missing` come."""
+"""Two captures of the same programs, compared without compiling: gives `new` and `missing`."""
 
 import msgspec
 

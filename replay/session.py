@@ -21,7 +21,6 @@ from replay.worker import ROOT
 from replay.workers import Crew, Limits
 from replay.worktree import checked_out, find_repository
 
-
 _ALL, _LIMITS = Selection(), Limits()
 
 

@@ -5,7 +5,6 @@ in a worker process: this checkout's compiler, a copy of it in another directory
 of it, or a compiler of another kind.
 """
 
-from collections.abc import Mapping
 from enum import Enum
 from typing import Protocol
 
@@ -65,7 +64,7 @@ class RefusedError(Exception):
 
 
 class Subject(Protocol):
-    """Both methods raise RefusedError for what the compiler refuses; anything else is its bug."""
+    """Raises RefusedError for what the compiler refuses; anything else is its bug."""
 
     def check(self, record: KernelRecord) -> None:
         """Raise RefusedError if the record's question cannot be decoded."""
@@ -74,9 +73,3 @@ class Subject(Protocol):
         self, record: KernelRecord, opts: tuple[Opt, ...] | None, detail: Detail
     ) -> Artefact:
         """Compile the record's question under `opts`; where they are None, under its own choice."""
-
-    def machine_code(self, record: KernelRecord, artefact: Artefact) -> str | None:
-        """The assembly that the artefact's source becomes, or None where the host cannot say."""
-
-    def metrics(self, artefact: Artefact) -> Mapping[str, int]:
-        """Counted properties of an artefact, for helped / hurt / affected; smaller is better."""
