@@ -31,6 +31,28 @@ class MathOptions:
 class ScheduleOptions:
     heuristics: Heuristics = Heuristics.DEFAULT
     max_nodes: int = 20_000  # nodes of one stage; more is an error that names the opt
+    # targets with work-groups
+    matvec: bool = True  # matrix times vector has opts of its own
+    matvec_block: int = 4  # rows of a work-group
+    matvec_threads: int = 8  # work items that share a row
+    matvec_rows: int = 4  # rows of a work item
+    group_outputs: int = 2048  # up to so many outputs, work items share a sum
+    upcast_outputs: int = 1024  # from so many outputs on, work items compute several
+    locals: bool = True  # False: NOLOCALS
+    group_items: int = 128  # work items of a group
+    # targets without
+    tile_columns: int = 32  # of a register tile, contiguous in memory
+    tile_rows: int = 14
+    tile_registers: int = 28  # vectors that hold a tile
+    vector_lanes: int = 16
+    # all targets
+    max_unrolled: int = 64  # copies of a statement from which on nothing more is unrolled
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise OptionError(f"option schedule.{field.name} is {value}: use 1 or more")
 
 
 @dataclass(frozen=True, slots=True)

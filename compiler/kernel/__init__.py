@@ -3,6 +3,7 @@
 from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.from_ast import from_ast
+from compiler.kernel.heuristics import HEURISTICS, choose
 from compiler.kernel.kernel import Kernel, Opt, buffers, reduces, variables
 from compiler.kernel.naming import kernel_name
 from compiler.kernel.opts import (
@@ -21,8 +22,8 @@ from compiler.kernel.spelling import format_opt, format_opts, parse_opt, parse_o
 from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
-    "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Axis", "Group", "GroupTop", "Kernel", "Local",
-    "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast", "apply_all",
-    "buffers", "format_opt", "format_opts", "from_ast", "kernel_name", "parse_opt", "parse_opts",
-    "reduces", "resolve", "to_nodes", "to_positional", "variables",
+    "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Axis", "Group", "GroupTop", "Kernel",
+    "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast",
+    "apply_all", "buffers", "choose", "format_opt", "format_opts", "from_ast", "kernel_name",
+    "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes", "to_positional", "variables",
 ]  # fmt: skip

@@ -6,11 +6,12 @@ from compiler.kernel.opts.local import Local
 from compiler.kernel.opts.no_locals import NoLocals
 from compiler.kernel.opts.pad_to import PadTo
 from compiler.kernel.opts.swap import Swap
-from compiler.kernel.opts.unroll import Unroll
+from compiler.kernel.opts.unroll import MAX_UNROLL, Unroll
 from compiler.kernel.opts.upcast import Upcast
 
 OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals)
 
 __all__ = [
-    "OPTS", "Group", "GroupTop", "Local", "NoLocals", "PadTo", "Swap", "Unroll", "Upcast",
+    "MAX_UNROLL", "OPTS", "Group", "GroupTop", "Local", "NoLocals", "PadTo", "Swap", "Unroll",
+    "Upcast",
 ]  # fmt: skip

@@ -1,0 +1,53 @@
+"""Default opts, by heuristics in order. To add one: write a function, list it in HEURISTICS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.kernel.accesses import accesses
+from compiler.kernel.heuristics.draft import Draft
+from compiler.kernel.heuristics.grouping import grouping
+from compiler.kernel.heuristics.locals import locals_
+from compiler.kernel.heuristics.matvec import matvec
+from compiler.kernel.heuristics.unrolling import unrolling
+from compiler.kernel.heuristics.upcasts import fallback, masked, reuse
+from compiler.kernel.heuristics.vectors import tile, vectorize
+from compiler.kernel.kernel import Kernel, Opt
+from compiler.options import CompileOptions, Heuristics
+from compiler.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Heuristic:
+    """A choice that may be made: `choose` returns the draft with more opts, or as it is."""
+
+    choose: Callable[[Draft], Draft]
+    is_last: bool = False  # where it chose something, nothing below it runs
+
+
+HEURISTICS = (
+    Heuristic(matvec, is_last=True),
+    Heuristic(grouping, is_last=True),
+    Heuristic(tile),  # before all that would upcast its rows and columns otherwise
+    Heuristic(masked),
+    Heuristic(reuse),
+    Heuristic(vectorize),  # before unrolling takes the axis that is contiguous
+    Heuristic(unrolling),
+    Heuristic(fallback),
+    Heuristic(locals_),  # last: it shares out what the others leave
+)
+
+
+def choose(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt, ...]:
+    """The opts for a kernel that has none; always legal, a function of the arguments alone."""
+    if options.schedule.heuristics is Heuristics.NONE:
+        return ()
+    draft = Draft(kernel, target, options.schedule, accesses(kernel))
+    for heuristic in HEURISTICS:
+        chosen = heuristic.choose(draft)
+        if heuristic.is_last and chosen is not draft:
+            return chosen.kernel.applied
+        draft = chosen
+    return draft.kernel.applied
+
+
+__all__ = ["HEURISTICS", "Heuristic", "choose"]

@@ -1,0 +1,73 @@
+"""A kernel whose opts are being chosen."""
+
+from dataclasses import dataclass, replace
+
+from compiler.ir import AxisKind
+from compiler.kernel.accesses import Access
+from compiler.kernel.axis import Axis
+from compiler.kernel.kernel import Kernel, Opt, iterations
+from compiler.options import ScheduleOptions
+from compiler.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The kernel with the choices so far, and what further choices depend on."""
+
+    kernel: Kernel
+    target: Target
+    options: ScheduleOptions
+    accesses: tuple[Access, ...]
+
+    @property
+    def has_work_groups(self) -> bool:
+        return self.target.capabilities.has_local
+
+    @property
+    def has_local_memory(self) -> bool:
+        return self.has_work_groups and self.target.capabilities.shared_bytes > 0
+
+    def attempt(self, opt: Opt) -> "Draft | None":
+        """The draft with one more opt, None where it is not legal."""
+        if opt.why_illegal(self.kernel, self.target) is not None:
+            return None
+        return replace(self, kernel=opt.apply(self.kernel))
+
+    def or_else(self, opt: Opt) -> "Draft":
+        """The draft with one more opt where it is legal, else as it is."""
+        return self.attempt(opt) or self
+
+    def loops(self, *kinds: AxisKind) -> list[Axis]:
+        """The axes of these kinds whose size is a number above 1, outermost first."""
+        axes = self.kernel.of_kind(*kinds)
+        return [axis for axis in axes if isinstance(axis.size, int) and axis.size > 1]
+
+    def rest_of(self, origin: str, kind: AxisKind) -> Axis | None:
+        """The axis of this kind that is left of an axis of the AST."""
+        axes = [axis for axis in self.kernel.of_kind(kind) if axis.origin == origin]
+        return axes[0] if axes else None
+
+    def stride(self, access: Access, axis: Axis) -> int | None:
+        return access.stride(self.kernel, axis)
+
+    def outputs_left(self) -> int:
+        """The number of iterations of output axes that are not upcast."""
+        return iterations(self.kernel.of_kind(AxisKind.GLOBAL, AxisKind.LOCAL))
+
+    def upcasts(self) -> int:
+        """The number of copies of the innermost statement."""
+        return iterations(self.kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL))
+
+    def has_symbolic_outputs(self) -> bool:
+        return any(not isinstance(axis.size, int) for axis in self.kernel.output_axes)
+
+
+def size_of(axis: Axis) -> int:
+    """The size of an axis that is known to be a number."""
+    assert isinstance(axis.size, int), f"{axis.name} is symbolic"
+    return axis.size
+
+
+def divisors(size: int, largest: int) -> list[int]:
+    """The divisors of `size` from 2 to `largest`, in order."""
+    return [amount for amount in range(2, largest + 1) if size % amount == 0]
