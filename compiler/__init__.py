@@ -1,1 +1,55 @@
 """A tensor compiler: lazy tensors to kernels to LLVM IR or OpenCL C to running code."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from compiler.backends import open_device
+    from compiler.compile import Compiled, compile_kernel
+    from compiler.errors import CompilerError
+    from compiler.ir import Node, parse_node, print_node
+    from compiler.observe import (
+        CompileEvent,
+        CompileFailed,
+        CompileFinished,
+        CompileStarted,
+        observing,
+        subscribe,
+        unsubscribe,
+    )
+    from compiler.options import CompileOptions
+    from compiler.target import Target, find_target
+
+# A name is imported when it is first asked for: parts of the compiler start without the whole.
+_HOMES = {
+    "CompileEvent": "observe",
+    "CompileFailed": "observe",
+    "CompileFinished": "observe",
+    "CompileOptions": "options",
+    "CompileStarted": "observe",
+    "Compiled": "compile",
+    "CompilerError": "errors",
+    "Node": "ir",
+    "Target": "target",
+    "compile_kernel": "compile",
+    "find_target": "target",
+    "observing": "observe",
+    "open_device": "backends",
+    "parse_node": "ir",
+    "print_node": "ir",
+    "subscribe": "observe",
+    "unsubscribe": "observe",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'compiler' has no attribute {name!r}")
+    return getattr(import_module(f"compiler.{_HOMES[name]}"), name)
+
+
+__all__ = [
+    "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
+    "Compiled", "CompilerError", "Node", "Target", "compile_kernel", "find_target", "observing",
+    "open_device", "parse_node", "print_node", "subscribe", "unsubscribe",
+]  # fmt: skip

@@ -1,0 +1,75 @@
+"""The whole compiler on one screen: an AST in, a program that a device can build out."""
+
+import re
+from dataclasses import dataclass
+
+from compiler.backends import Program, arguments_of, find_backend, launch_of
+from compiler.errors import CompilerError
+from compiler.estimates import estimates
+from compiler.ir import Node, Spec, verify
+from compiler.kernel import Kernel, Opt, apply_all, choose, from_ast, kernel_name, to_nodes
+from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
+from compiler.options import DEFAULT, CompileOptions
+from compiler.passes import Stage, run_pipeline
+from compiler.rules import Builder
+from compiler.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One compile: the question (ast, target, options, requested opts) and all of the answer."""
+
+    ast: Node
+    target: Target
+    options: CompileOptions
+    requested: tuple[Opt, ...] | None
+    applied: tuple[Opt, ...]
+    program: Program
+    stages: tuple[Stage, ...]
+    rewrites: int  # rule applications: the cost of the compile, free of noise
+
+
+def compile_kernel(
+    ast: Node,
+    target: Target,
+    options: CompileOptions = DEFAULT,
+    opts: tuple[Opt, ...] | None = None,
+) -> Compiled:
+    """Compile the kernel `ast`, with these opts, or with chosen ones where `opts` is None.
+
+    Raises a CompilerError that names what is wrong: the AST, an opt, an option or a pass.
+    """
+    started = CompileStarted(ast, target, options, opts)
+    notify(started)
+    try:
+        compiled = _compile(ast, target, options, opts)
+    except CompilerError as error:
+        notify(CompileFailed(started, str(error)))
+        raise
+    notify(CompileFinished(started, compiled))
+    return compiled
+
+
+def _compile(
+    ast: Node, target: Target, options: CompileOptions, opts: tuple[Opt, ...] | None
+) -> Compiled:
+    backend = find_backend(target.backend)
+    verify(ast, Spec.KERNEL)
+    kernel = from_ast(ast)
+    kernel = apply_all(kernel, choose(kernel, target, options) if opts is None else opts, target)
+    builder = Builder()
+    stages = run_pipeline(to_nodes(kernel, builder), target, options, builder)
+    program = stages[-1].node
+    name, arguments = _function_name(kernel, options), arguments_of(ast)
+    source = backend.render(program, name, arguments, target)
+    launch = launch_of(program)
+    result = Program(name, source, target, arguments, launch, estimates(ast))
+    return Compiled(ast, target, options, opts, kernel.applied, result, stages, builder.rewrites)
+
+
+def _function_name(kernel: Kernel, options: CompileOptions) -> str:
+    """The derived name; the user's, where there is one, goes before it, made harmless."""
+    derived = kernel_name(kernel)
+    if options.name is None:
+        return derived
+    return f"{re.sub(r'[^A-Za-z0-9]', '_', options.name)[:40]}_{derived}"

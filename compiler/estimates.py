@@ -1,0 +1,111 @@
+"""How much work a kernel is, read off its AST: schedules and passes do not change it."""
+
+from collections.abc import Sequence
+from math import prod
+
+from compiler.backends import Estimates
+from compiler.ir import (
+    BOOL,
+    ELEMENTWISE,
+    Node,
+    Op,
+    Size,
+    View,
+    ViewStack,
+    bounds,
+    free_axes,
+    toposort,
+)
+
+_MOVES = frozenset((Op.CAST, Op.BITCAST, Op.WHERE))
+_COUNTED = ELEMENTWISE - _MOVES
+_Extent = tuple[int, int, int]  # first and last element that a view reaches, and how many it visits
+
+
+def estimates(ast: Node) -> Estimates:
+    """Operations of one launch, and bytes of every element moved once, at the largest sizes."""
+    order = toposort(ast)
+    return Estimates(_operations(ast, order), _bytes(order))
+
+
+def _greatest(size: Size) -> int:
+    return size if isinstance(size, int) else bounds(size)[1]
+
+
+def _operations(ast: Node, order: Sequence[Node]) -> int:
+    sizes = {name: _greatest(size) for name, size in ast.attr[0]}
+    free = free_axes(list(order), tuple(sizes))
+    total = 0
+    for node in order:
+        axes = free[node]
+        if node.op is Op.REDUCE:
+            axes = free[node.src[0]].union(node.attr[1])
+        elif node.op not in _COUNTED or node.dtype is BOOL:
+            continue
+        operations = 2 if node.op is Op.MULACC else 1
+        total += operations * prod([size for name, size in sizes.items() if name in axes])
+    return total
+
+
+def _bytes(order: Sequence[Node]) -> int:
+    accesses: dict[tuple[Op, Node], list[_Extent]] = {}
+    for node in order:
+        if node.op is Op.LOAD or node.op is Op.STORE:
+            extent = _extent(node.attr[0])
+            accesses.setdefault((node.op, node.src[0]), []).append(extent)
+    total = 0
+    for (_, buffer), extents in accesses.items():
+        elements = min(_greatest(buffer.attr[1]), _distinct(extents))
+        total += elements * buffer.dtype.itemsize
+    return total
+
+
+def _distinct(extents: Sequence[_Extent]) -> int:
+    """How many elements several accesses visit: no overlap is counted twice."""
+    total, end, span, visited = 0, -1, 0, 0
+    for first, last, count in sorted(extents):
+        if first > end:
+            total += min(span, visited)
+            span, visited = 0, 0
+            end = first - 1
+        visited += count
+        span += max(0, last - end)
+        end = max(end, last)
+    return total + min(span, visited)
+
+
+def _extent(stack: ViewStack) -> _Extent:
+    view = stack.views[-1]
+    count = _visited(view)
+    if len(stack.views) > 1:  # where the outer view's positions lie is known only roughly
+        inner = stack.views[0]
+        first, last = _reach(inner)
+        return first, last, min(count, _visited(inner))
+    first, last = _reach(view)
+    return first, last, count
+
+
+def _intervals(view: View) -> list[tuple[int, int]]:
+    """The valid positions of each axis, at their largest."""
+    if view.mask is None:
+        return [(0, _greatest(size)) for size in view.shape]
+    return [
+        (low if isinstance(low, int) else bounds(low)[0], _greatest(high))
+        for low, high in view.mask
+    ]
+
+
+def _visited(view: View) -> int:
+    steps = zip(_intervals(view), view.strides, strict=True)
+    return prod([max(0, high - low) for (low, high), stride in steps if stride != 0])
+
+
+def _reach(view: View) -> tuple[int, int]:
+    """The least and greatest offset of a valid position."""
+    low = view.offset if isinstance(view.offset, int) else bounds(view.offset)[0]
+    high = _greatest(view.offset)
+    for (start, stop), stride in zip(_intervals(view), view.strides, strict=True):
+        steps = (stride, stride) if isinstance(stride, int) else bounds(stride)
+        ends = [step * index for step in steps for index in (start, stop - 1)]
+        low, high = low + min(ends), high + max(ends)
+    return low, high
