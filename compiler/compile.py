@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from compiler.backends import Program, arguments_of, find_backend, launch_of
+from compiler.backends import Backend, Launch, Program, arguments_of, find_backend, launch_of
 from compiler.errors import CompilerError
 from compiler.estimates import estimates
 from compiler.ir import Node, Spec, verify
@@ -55,6 +55,8 @@ def _compile(
 ) -> Compiled:
     backend = find_backend(target.backend)
     verify(ast, Spec.KERNEL)
+    if backend.takes_ast:
+        return _uncompiled(ast, target, options, opts, backend)
     kernel = from_ast(ast)
     kernel = apply_all(kernel, choose(kernel, target, options) if opts is None else opts, target)
     builder = Builder()
@@ -65,6 +67,20 @@ def _compile(
     launch = launch_of(program)
     result = Program(name, source, target, arguments, launch, estimates(ast))
     return Compiled(ast, target, options, opts, kernel.applied, result, stages, builder.rewrites)
+
+
+def _uncompiled(
+    ast: Node,
+    target: Target,
+    options: CompileOptions,
+    opts: tuple[Opt, ...] | None,
+    backend: Backend,
+) -> Compiled:
+    """The answer of a backend that runs the AST as it is."""
+    name, arguments = _function_name(from_ast(ast), options), arguments_of(ast)
+    source = backend.render(ast, name, arguments, target)
+    result = Program(name, source, target, arguments, Launch(), estimates(ast))
+    return Compiled(ast, target, options, opts, (), result, (), 0)
 
 
 def _function_name(kernel: Kernel, options: CompileOptions) -> str:

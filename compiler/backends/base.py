@@ -135,6 +135,7 @@ class Backend:
     name: str
     render: Renderer
     open: Callable[[], Device]
+    takes_ast: bool = False  # `render` gets the AST: no opt or pass has any part in the result
 
 
 # --- launches ---

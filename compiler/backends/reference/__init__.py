@@ -1,6 +1,13 @@
-"""The reference: evaluates any stage with NumPy, independent of all code that compiles."""
+"""The reference: evaluates any stage with NumPy, independent of all code that compiles.
 
+Everything but device.py imports compiler.ir and compiler.errors alone.
+"""
+
+from compiler.backends.base import Backend
 from compiler.backends.reference.arithmetic import numpy_dtype
-from compiler.backends.reference.evaluate import evaluate
+from compiler.backends.reference.device import ReferenceDevice, render
+from compiler.backends.reference.evaluate import Bound, evaluate, evaluate_with_bound
 
-__all__ = ["evaluate", "numpy_dtype"]
+BACKEND = Backend("reference", render, ReferenceDevice, takes_ast=True)
+
+__all__ = ["BACKEND", "Bound", "evaluate", "evaluate_with_bound", "numpy_dtype"]

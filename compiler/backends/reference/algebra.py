@@ -6,10 +6,11 @@ from compiler.backends.reference.arithmetic import Array
 from compiler.ir import DType, Node, Op
 
 V = TypeVar("V")
+P = TypeVar("P")  # partial reductions
 Extents: TypeAlias = tuple[tuple[int, int], ...]  # array dimension and how many positions it has
 
 
-class Algebra(Protocol[V]):
+class Algebra(Protocol[V, P]):
     """Values V cover a box.
 
     A reduction leaves its axes with size 1. A value that does not depend on an axis is repeated.
@@ -27,14 +28,14 @@ class Algebra(Protocol[V]):
     def apply(self, node: Node, *values: V) -> V:
         """An elementwise op."""
 
-    def reduce(self, op: Op, dtype: DType, value: V, extents: Extents) -> V:
+    def reduce(self, op: Op, dtype: DType, value: V, extents: Extents) -> P:
         """A partial reduction, not yet rounded to `dtype`."""
 
-    def contract(self, dtype: DType, a: V, b: V, extents: Extents) -> V | None:
+    def contract(self, dtype: DType, a: V, b: V, extents: Extents) -> P | None:
         """The partial sum of a * b over `extents`; None where the plain way is the right one."""
 
-    def join(self, op: Op, dtype: DType, a: V, b: V) -> V:
+    def join(self, op: Op, dtype: DType, a: P, b: P) -> P:
         """Two partial reductions over neighbouring intervals as one."""
 
-    def finish(self, op: Op, dtype: DType, partial: V) -> V:
+    def finish(self, op: Op, dtype: DType, partial: P) -> V:
         """The value of a whole reduction."""

@@ -1,10 +1,13 @@
 """The entry: a stage, buffers and variables in, the new contents of the written buffers out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.backends.reference.approx import to_working
 from compiler.backends.reference.arithmetic import Array, numpy_dtype
+from compiler.backends.reference.bounded import Bounded
 from compiler.backends.reference.exact import Exact
 from compiler.backends.reference.kernel import Domain
 from compiler.backends.reference.lowered import run_lowered
@@ -37,6 +40,46 @@ def evaluate(
         slot: array.view(given[slot].dtype).reshape(given[slot].shape)
         for slot, array in written.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a correct kernel may leave in a buffer, element by element.
+
+    `value` is float64 for floats and in the buffer's own dtype for integers and bools. A float may
+    be off by `error`; integers and bools, and floats without error, have one right value. Where
+    `undecided` holds, rounding errors decide a comparison or a cast: the error covers all outcomes
+    for a float, an integer may be anything. Elements that are not `written` keep what they had.
+    """
+
+    value: Array
+    error: Array
+    undecided: Array
+    written: Array
+
+
+def evaluate_with_bound(
+    ast: Node, buffers: Mapping[int, Array], variables: Mapping[str, int] = _NOTHING
+) -> dict[int, Bound]:
+    """The values of every buffer that an AST writes with bounds on their errors, flat, by slot."""
+    memory, _ = read_memory(ast, buffers, variables)
+    dtypes = {node.attr[0]: node.dtype for node in toposort(ast) if node.op is Op.BUFFER}
+    bounds: dict[int, Bound] = {}
+    for slot in written_slots(ast):
+        start = to_working(memory[slot], dtypes[slot]).copy()
+        flags = [np.zeros(start.shape, np.bool_) for _ in range(2)]
+        bounds[slot] = Bound(start, np.zeros(start.shape), flags[0], flags[1])
+    for piece in Domain(ast, memory, variables, Bounded(ast)).pieces():
+        bound, value = bounds[piece.store.src[0].attr[0]], piece.value
+        parts = (
+            (bound.value, value.value),
+            (bound.error, value.slack),
+            (bound.undecided, value.is_open | np.isinf(value.slack)),
+            (bound.written, np.ones((), np.bool_)),
+        )
+        for target, part in parts:
+            store(target, piece.stack, piece.box, part)
+    return bounds
 
 
 def is_kernel(root: Node) -> bool:

@@ -6,7 +6,7 @@ from typing import Generic
 
 import numpy as np
 
-from compiler.backends.reference.algebra import Algebra, V
+from compiler.backends.reference.algebra import Algebra, P, V
 from compiler.backends.reference.arithmetic import Array, numpy_dtype
 from compiler.backends.reference.views import (
     Box,
@@ -32,7 +32,7 @@ class Piece(Generic[V]):
     value: V
 
 
-class Domain(Generic[V]):
+class Domain(Generic[V, P]):
     """An AST prepared for evaluation. Owns nothing that changes."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Domain(Generic[V]):
         root: Node,
         memory: Mapping[int, Array],
         variables: Mapping[str, int],
-        algebra: Algebra[V],
+        algebra: Algebra[V, P],
     ) -> None:
         self.root, self.variables, self.algebra = root, variables, algebra
         names = tuple([name for name, _ in root.attr[0]])
@@ -125,10 +125,10 @@ def product_of(node: Node) -> tuple[Node, Node] | None:
     return None
 
 
-class Frame(Generic[V]):
+class Frame(Generic[V, P]):
     """The values of nodes in one box. Owned by the evaluation of that box."""
 
-    def __init__(self, domain: Domain[V], box: Box, outer: "Frame[V] | None") -> None:
+    def __init__(self, domain: Domain[V, P], box: Box, outer: "Frame[V, P] | None") -> None:
         self.domain, self.box, self.outer = domain, box, outer
         self.values: dict[Node, V] = {}
 
@@ -192,7 +192,7 @@ class Frame(Generic[V]):
             number = np.where(valid, number, np.zeros_like(number))
         return self.domain.algebra.constant(node.dtype, number)
 
-    def _reduce(self, node: Node, box: Box) -> V:
+    def _reduce(self, node: Node, box: Box) -> P:
         """The partial reduction over `box`, in halves where its source would be too large."""
         domain = self.domain
         axes = tuple([domain.number[name] for name in node.attr[1]])
@@ -211,7 +211,7 @@ class Frame(Generic[V]):
         targets = node.src if factors is None else factors
         return max(self.domain.peak(target, box) for target in targets)
 
-    def partial(self, node: Node, axes: tuple[int, ...]) -> V:
+    def partial(self, node: Node, axes: tuple[int, ...]) -> P:
         """The reduction of this frame's box."""
         algebra, factors = self.domain.algebra, product_of(node)
         extents = tuple([(axis, self.box.sizes[axis]) for axis in axes])

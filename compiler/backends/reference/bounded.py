@@ -1,0 +1,278 @@
+"""Values with error bounds as the values of a kernel.
+
+A bound holds for every order of a reduction, fused or unfused products and all roundings that
+docs/ir.md allows. It is forward and derived per op: the unit roundoff of the op's dtype, n - 1
+additions for n terms, the stated ULP of a function. The values are float64; what this evaluation
+itself rounds is counted in the bound as well, so the bounds of float64 kernels are sound too, if
+twice as wide as need be.
+
+Sums are exact where all terms are multiples of one power of two and small enough for every partial
+sum to be a number of the dtype; then one wrong term in a million is seen.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.backends.reference.algebra import Extents
+from compiler.backends.reference.approx import (
+    FORMATS,
+    INFLATE,
+    OWN_UNIT,
+    Approx,
+    Format,
+    make,
+    to_working,
+    union,
+)
+from compiler.backends.reference.arithmetic import FUNCTIONS, Array, identity, numpy_dtype
+from compiler.backends.reference.contract import repeat, sum_products
+from compiler.backends.reference.propagate import propagate
+from compiler.ir import DType, Node, Op, toposort
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """Arrays that join one by one, and `grain`, of which all terms are multiples (0: unknown)."""
+
+    parts: tuple[Array, ...]
+    grain: float = 0.0
+    undecided: Array | None = None
+
+
+class Bounded:
+    """The algebra of Approx. Knows which products are added, and which zeros have a sign."""
+
+    def __init__(self, root: Node) -> None:
+        self.fused: set[Node] = set()
+        self.signed: set[Node] = set()
+        for node in toposort(root):
+            takes = node.op in _ADDITIVE or (node.op is Op.REDUCE and node.attr[0] is Op.ADD)
+            if takes:
+                self.fused.update(child for child in node.src if child.op is Op.MUL)
+            if node.op not in _LOSES_ZERO_SIGN and all(child in self.signed for child in node.src):
+                self.signed.add(node)
+
+    def memory(self, dtype: DType, flat: Array) -> Array:
+        return to_working(flat, dtype)
+
+    def load(self, dtype: DType, array: Array) -> Approx:
+        return Approx(array)
+
+    def constant(self, dtype: DType, array: Array) -> Approx:
+        return Approx(to_working(array, dtype))
+
+    def apply(self, node: Node, *values: Approx) -> Approx:
+        with np.errstate(all="ignore"):
+            return propagate(
+                node,
+                values,
+                may_fuse=node in self.fused,
+                zero_sign=all(child in self.signed for child in node.src),
+            )
+
+    # --- reductions ---
+
+    def reduce(self, op: Op, dtype: DType, value: Approx, extents: Extents) -> Partial:
+        axes = tuple([axis for axis, _ in extents])
+        undecided = None
+        if value.undecided is not None:
+            undecided = np.any(repeat(value.undecided, extents), axis=axes, keepdims=True)
+        if 0 in [size for _, size in extents]:
+            return self._empty(op, dtype, value, extents)
+        with np.errstate(all="ignore"):
+            parts, grain = _terms(op, dtype, value)
+            wide = [
+                np.broadcast_to(part, np.broadcast_shapes(part.shape, value.value.shape))
+                for part in parts
+            ]
+            reduced = [
+                ufunc.reduce(repeat(part, extents), axis=axes, keepdims=True, dtype=part.dtype)
+                for ufunc, part in zip(_joins(op, dtype), wide, strict=True)
+            ]
+        return Partial(tuple(reduced), grain, undecided)
+
+    def _empty(self, op: Op, dtype: DType, value: Approx, extents: Extents) -> Partial:
+        shape = list(value.value.shape)
+        for axis, _ in extents:
+            shape[axis] = 1
+        neutral = np.full([size or 1 for size in shape], identity(op, dtype), value.value.dtype)
+        parts, _ = _terms(op, dtype, Approx(neutral))
+        return Partial(tuple(parts), np.inf)
+
+    def contract(self, dtype: DType, a: Approx, b: Approx, extents: Extents) -> Partial | None:
+        if not dtype.is_float or a.undecided is not None or b.undecided is not None:
+            return None
+        count = 1
+        for _, size in extents:
+            count *= size
+        if count == 0 or 0 in a.value.shape or 0 in b.value.shape:
+            return None
+        form = FORMATS[dtype]
+        size_a, size_b = np.abs(a.value) + a.slack, np.abs(b.value) + b.slack
+        most = float(size_a.max()) * float(size_b.max())
+        if not most < form.largest / 4:  # NaN, infinity, or a product that may overflow
+            return None
+        total = sum_products(a.value, b.value, extents)
+        terms = np.full((1,) * total.ndim, float(count))
+        if a.error is None and b.error is None:
+            grain = granularity(a.value) * granularity(b.value)
+            if count * most <= grain / form.unit and grain >= form.tiny:
+                zero = np.zeros((1,) * total.ndim)
+                return Partial((total, np.full_like(zero, count * most), zero, terms), grain)
+        bound = sum_products(size_a, size_b, extents) * INFLATE
+        spread = bound * (form.unit + OWN_UNIT) + count * form.tiny
+        if a.error is not None or b.error is not None:
+            plain = sum_products(np.abs(a.value), np.abs(b.value), extents)
+            spread = spread + np.maximum(bound - plain, 0.0) + bound * 2.0**-40
+        return Partial((total, bound, spread, terms))
+
+    def join(self, op: Op, dtype: DType, a: Partial, b: Partial) -> Partial:
+        with np.errstate(all="ignore"):
+            parts = [
+                ufunc(x, y) for ufunc, x, y in zip(_joins(op, dtype), a.parts, b.parts, strict=True)
+            ]
+        return Partial(tuple(parts), min(a.grain, b.grain), union(a.undecided, b.undecided))
+
+    def finish(self, op: Op, dtype: DType, partial: Partial) -> Approx:
+        if not dtype.is_float:
+            return make(partial.parts[0].astype(numpy_dtype(dtype)), None, partial.undecided)
+        with np.errstate(all="ignore"):
+            result = _FINISH[op](FORMATS[dtype], partial)
+        shape = np.broadcast_shapes(result.value.shape, result.slack.shape)
+        return make(np.broadcast_to(result.value, shape), result.error, partial.undecided)
+
+
+_ADDITIVE = frozenset((Op.ADD, Op.SUB, Op.NEG))
+_LOSES_ZERO_SIGN = frozenset((Op.REDUCE, *FUNCTIONS))
+
+
+def granularity(value: Array) -> float:
+    """The greatest power of two of which all numbers are multiples; 0 where one is not finite."""
+    if not np.all(np.isfinite(value)):
+        return 0.0
+    mantissa, exponent = np.frexp(value[value != 0])
+    if mantissa.size == 0:
+        return np.inf
+    whole = (np.abs(mantissa) * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    least = int((exponent + lowest).min()) - 53
+    return float(np.ldexp(1.0, least)) if least > -1000 else 0.0
+
+
+# --- what is collected per reduction ---
+
+
+def _odd_part(value: Array) -> Array:
+    """log2 of the number without its factors of two."""
+    mantissa = (np.abs(np.frexp(value)[0]) * 2.0**53).astype(np.int64)
+    lowest = (mantissa & -mantissa).astype(np.float64)
+    return np.where(mantissa == 0, 0.0, np.log2(mantissa / np.maximum(lowest, 1.0)))
+
+
+def _terms(op: Op, dtype: DType, value: Approx) -> tuple[list[Array], float]:
+    """The arrays that are joined for the bound of a reduction, and the grain of a sum."""
+    if not dtype.is_float:
+        return [value.value], 0.0
+    size = np.abs(value.value) + value.slack
+    if op is Op.ADD:
+        grain = granularity(value.value) if value.error is None else 0.0
+        finite = np.where(np.isfinite(value.value), size, 0.0)
+        return [value.value, finite, value.slack, (size != 0).astype(np.float64)], grain
+    if op is Op.MUL:
+        low = np.maximum(np.abs(value.value) - value.slack, 0.0)
+        zero = ((value.value == 0) & value.is_exact).astype(np.float64)
+        odd = np.where(value.is_exact, _odd_part(value.value), np.inf)
+        small, big = np.where(zero > 0, 1.0, np.minimum(low, 1.0)), np.maximum(size, 1.0)
+        return [value.value, size, big, small, odd, zero, np.ones_like(size), value.slack], 0.0
+    return [value.value, value.value - value.slack, value.value + value.slack, value.slack], 0.0
+
+
+def _joins(op: Op, dtype: DType) -> tuple[np.ufunc, ...]:
+    if not dtype.is_float:
+        return (_PLAIN[op],)
+    if op is Op.ADD:
+        return (np.add,) * 4
+    if op is Op.MUL:
+        return (np.multiply,) * 4 + (np.add,) * 3 + (np.maximum,)
+    pick = _PLAIN[op]
+    return (pick, pick, pick, np.maximum)
+
+
+_PLAIN: dict[Op, np.ufunc] = {
+    Op.ADD: np.add,
+    Op.MUL: np.multiply,
+    Op.MAX: np.maximum,
+    Op.MIN: np.minimum,
+    Op.AND: np.bitwise_and,
+    Op.OR: np.bitwise_or,
+    Op.XOR: np.bitwise_xor,
+}
+
+
+# --- what it comes to ---
+
+
+def _growth(form: Format, roundings: Array) -> Array:
+    """(1 + u)**n - 1: the most that n roundings change a number by, relatively."""
+    return np.asarray(np.expm1(roundings * np.log1p(form.unit + OWN_UNIT)) * INFLATE)
+
+
+def _sum(form: Format, partial: Partial) -> Approx:
+    """The parts are: sum, sum of finite magnitudes, sum of errors, how many terms are not 0.
+
+    Adding 0 is exact, so only the other terms count. Overflow is certain where the sum is beyond
+    the dtype and what opposes it cannot overflow the other way; an infinity or NaN among the terms
+    decides where the finite terms cannot overflow.
+    """
+    total, size, spread, terms = partial.parts
+    exact = (partial.grain >= form.tiny) & (size * form.unit <= partial.grain)
+    exact = (spread == 0) & (exact | (terms <= 1))
+    error = (spread + _growth(form, np.maximum(terms - 1, 0.0)) * (size + spread)) * INFLATE
+    error = np.where(exact, 0.0, np.where(np.isnan(error), np.inf, error))
+    fits = size + error <= form.largest
+    up, down = (size + total) / 2 * INFLATE, (size - total) / 2 * INFLATE
+    certain_up = (total - error >= form.overflow) & (down < form.largest)
+    certain_down = (-total - error >= form.overflow) & (up < form.largest)
+    infinite = np.isfinite(size) & np.isfinite(total) & (certain_up | certain_down)
+    given = ~np.isfinite(total) & np.isfinite(spread) & np.isfinite(size)
+    given = given & (fits | np.isnan(total))
+    value = np.where(infinite, np.copysign(np.inf, total), total)
+    error = np.where(infinite | given, 0.0, np.where(fits, error, np.inf))
+    return Approx(value, np.where(np.isfinite(value) | infinite | given, error, np.inf))
+
+
+def _product(form: Format, partial: Partial) -> Approx:
+    """The parts are: product, product of magnitudes, of those above 1, of those below 1 (the least
+    they can be), sum of the odd parts' bits, zeros, terms, and the largest error.
+
+    What is lost by underflow can grow by no more than all that is above 1. Products of few bits are
+    exact, and an exact zero wins unless something overflows.
+    """
+    product, size, big, small, odd, zeros, terms, spread = partial.parts
+    growth = _growth(form, terms)
+    lost = terms * form.tiny * big * (1 + growth)
+    error = (size * INFLATE - np.abs(product) + size * growth + lost) * INFLATE
+    exact = (odd < -np.log2(form.unit) - 0.01) & (small >= form.normal)
+    error = np.where(exact | (zeros > 0), 0.0, np.where(np.isnan(error), np.inf, error))
+    error = np.where(big * (1 + growth) <= form.largest, error, np.inf)
+    nan = np.isnan(product) & np.isfinite(spread)
+    return Approx(product, np.where(nan, 0.0, error))
+
+
+def _extreme(form: Format, partial: Partial) -> Approx:
+    """The parts are: the extreme of values, of lower ends, of upper ends; the largest error."""
+    value, low, high, spread = partial.parts
+    error = np.maximum(high - value, value - low)
+    error = np.where(error > 0, error * INFLATE + np.abs(value) * 2.0**-52, error)
+    error = np.where(~np.isfinite(value), 0.0, error)
+    return Approx(value, np.where(np.isinf(spread), np.inf, error))
+
+
+_FINISH: dict[Op, Callable[[Format, Partial], Approx]] = {
+    Op.ADD: _sum,
+    Op.MUL: _product,
+    Op.MAX: _extreme,
+    Op.MIN: _extreme,
+}

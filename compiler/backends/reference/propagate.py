@@ -1,0 +1,393 @@
+"""How errors of operands become errors of results. To add an op: a function and a line in RULES.
+
+Where every operand is exact, an operation of IEEE 754 has one right result, and the bound is 0. A
+product that may be fused into an addition has two: rounded or not.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from compiler.backends.reference.approx import (
+    FORMATS,
+    INFLATE,
+    Approx,
+    make,
+    settle,
+    to_native,
+    to_working,
+    union,
+)
+from compiler.backends.reference.arithmetic import (
+    FUNCTIONS,
+    Array,
+    apply,
+    cast,
+    transcendental,
+    two_product,
+)
+from compiler.ir import BOOL, FLOAT64, DType, Node, Op
+
+# Largest error of a function in units in the last place of its dtype, over all arguments. A 16-bit
+# float's function is computed in float32 and rounded once.
+ULP: dict[Op, float] = {
+    Op.EXP2: 4.0,
+    Op.LOG2: 4.0,
+    Op.SIN: 4.0,
+    Op.COS: 4.0,
+    Op.TAN: 5.0,
+    Op.TANH: 5.0,
+    Op.ERF: 16.0,
+    Op.POW: 16.0,
+}
+HALF_ULP_16 = 1.0  # of the 16-bit types, for every function
+OWN_FUNCTION_UNIT = 2.0**-50  # the platform's float64 functions, used for the reference value
+
+
+def propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool, zero_sign: bool) -> Approx:
+    """The result of an elementwise op.
+
+    `may_fuse`: an addition takes this product, which need not be rounded. `zero_sign`: the sign
+    of a zero divisor is certain.
+    """
+    undecided = union(*[value.undecided for value in values])
+    if node.op in _SPECIAL:
+        return _SPECIAL[node.op](node, values)
+    if not node.dtype.is_float:
+        return make(_native(node, values), None, undecided)
+    if node.op in FUNCTIONS:
+        result = _function(node, values)
+        return make(result.value, result.error, undecided)
+    exact = _exact(node, values, may_fuse=may_fuse)
+    if all(value.error is None for value in values):
+        result = exact
+    else:
+        loose = RULES[node.op](node.dtype, *values)
+        known = np.ones((), np.bool_)
+        for value in values:
+            known = known & value.is_exact
+        error = np.where(known, exact.slack, loose.slack)
+        result = make(np.where(known, exact.value, loose.value), error, None)
+    if node.op is Op.FDIV and not zero_sign:
+        unsigned = (values[1].value == 0) & np.isinf(result.value)
+        result = make(result.value, np.where(unsigned, np.inf, result.slack), None)
+    return make(result.value, result.error, undecided)
+
+
+def _native(node: Node, values: tuple[Approx, ...]) -> Array:
+    """The op on the values as they are, in the dtype of the node."""
+    source = node.src[0].dtype
+    arrays = [
+        to_native(value.value, child.dtype) for value, child in zip(values, node.src, strict=True)
+    ]
+    return to_working(apply(node.op, node.dtype, source, *arrays), node.dtype)
+
+
+def _exact(node: Node, values: tuple[Approx, ...], *, may_fuse: bool) -> Approx:
+    result = _native(node, values)
+    if node.op is not Op.MUL or not may_fuse:
+        return Approx(result)
+    form = FORMATS[node.dtype]
+    product, error = two_product(values[0].value, values[1].value)
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(result) & (result != 0)
+        rounded = (product != result) | (error != 0) | ~np.isfinite(error)
+        small = np.abs(result) < _PRODUCT_ERROR_IS_EXACT
+        rounded = rounded | (small & (values[0].value != 0) & (values[1].value != 0))
+        bound = np.where(finite, np.abs(result) * form.unit * INFLATE, 0.0) + form.tiny
+        overflow = np.isinf(result) & np.isfinite(values[0].value) & np.isfinite(values[1].value)
+        bound = np.where(overflow, np.inf, bound)  # fused, the sum may still be finite
+        return make(result, np.where(rounded & ~np.isnan(result), bound, 0.0), None)
+
+
+_PRODUCT_ERROR_IS_EXACT = 2.0**-900  # from here on, for float64
+
+
+# --- arithmetic ---
+
+
+def _times(factor: Array, error: Array) -> Array:
+    """factor * error where 0 * inf says nothing: 0 for an error of 0, else inf."""
+    product = factor * error
+    return np.where(np.isnan(product), np.where(error == 0, 0.0, np.inf), product)
+
+
+def _add(dtype: DType, a: Approx, b: Approx) -> Approx:
+    return settle(dtype, a.value + b.value, a.slack + b.slack, (a, b))
+
+
+def _sub(dtype: DType, a: Approx, b: Approx) -> Approx:
+    return settle(dtype, a.value - b.value, a.slack + b.slack, (a, b))
+
+
+def product_spread(a: Approx, b: Approx) -> Array:
+    """How far the product of two inexact numbers may be from that of their values."""
+    spread = _times(np.abs(a.value), b.slack) + _times(np.abs(b.value), a.slack)
+    return spread + _times(a.slack, b.slack)
+
+
+def _mul(dtype: DType, a: Approx, b: Approx) -> Approx:
+    result = settle(dtype, a.value * b.value, product_spread(a, b), (a, b))
+    open_sign = np.zeros((), np.bool_)  # infinity times a number whose sign is open
+    for x, y in ((a, b), (b, a)):
+        open_sign = open_sign | (np.isinf(x.value) & (np.abs(y.value) <= y.slack) & ~y.is_exact)
+    return make(result.value, np.where(open_sign, np.inf, result.slack), None)
+
+
+def _fdiv(dtype: DType, a: Approx, b: Approx) -> Approx:
+    divisor = np.abs(b.value)
+    least = divisor - b.slack
+    quotient = a.value / b.value
+    spread = (a.slack + _times(np.abs(quotient), b.slack)) / least
+    open_divisor = (least <= 0) & ~b.is_exact
+    spread = np.where(open_divisor | np.isnan(spread), np.inf, spread)
+    spread = np.where(np.isinf(divisor) & b.is_exact & np.isfinite(a.slack), 0.0, spread)
+    result = settle(dtype, quotient, spread, (a, b))
+    open_sign = np.isinf(a.value) & open_divisor
+    open_sign = open_sign | ((divisor == 0) & ~a.is_exact)
+    return make(result.value, np.where(open_sign, np.inf, result.slack), None)
+
+
+def _sqrt(dtype: DType, a: Approx) -> Approx:
+    root = np.sqrt(a.value)
+    spread = a.slack / (root + np.sqrt(np.maximum(a.value - a.slack, 0.0)))
+    straddles = (a.value - a.slack < 0) & (a.value + a.slack >= 0) & ~a.is_exact
+    result = settle(dtype, root, np.where(straddles, np.inf, spread), (a,))
+    negative = (a.value + a.slack < 0) & np.isfinite(a.slack)
+    return make(result.value, np.where(negative, 0.0, result.slack), None)
+
+
+def _mulacc(dtype: DType, a: Approx, b: Approx, c: Approx) -> Approx:
+    product = Approx(a.value * b.value, product_spread(a, b) + np.abs(a.value * b.value) * 2.0**-53)
+    wild = ~np.isfinite(a.value) | ~np.isfinite(b.value)
+    product = make(product.value, np.where(wild, np.inf, product.slack), None)
+    return settle(dtype, product.value + c.value, product.slack + c.slack, (product, c))
+
+
+def _neg(dtype: DType, a: Approx) -> Approx:
+    return Approx(-a.value, a.error)
+
+
+def _max(dtype: DType, a: Approx, b: Approx) -> Approx:
+    return _extreme(a, b, a.value - b.value, apply(Op.MAX, dtype, dtype, a.value, b.value))
+
+
+def _min(dtype: DType, a: Approx, b: Approx) -> Approx:
+    return _extreme(a, b, b.value - a.value, apply(Op.MIN, dtype, dtype, a.value, b.value))
+
+
+def _extreme(a: Approx, b: Approx, lead: Array, value: Array) -> Approx:
+    """MAX or MIN, where `a` wins by `lead`."""
+    gap = (a.slack + b.slack) * INFLATE
+    error = np.where(
+        lead > gap, a.slack, np.where(lead < -gap, b.slack, np.maximum(a.slack, b.slack))
+    )
+    nan = (np.isnan(a.value) & a.is_exact) | (np.isnan(b.value) & b.is_exact)
+    certain = nan | (np.isinf(value) & np.isfinite(error))
+    lost = (np.isinf(a.slack) | np.isinf(b.slack)) & ~nan
+    value = np.where(nan, np.nan, value)
+    return make(value, np.where(certain, 0.0, np.where(lost, np.inf, error)), None)
+
+
+# --- functions ---
+
+
+def _function(node: Node, values: tuple[Approx, ...]) -> Approx:
+    """A transcendental function: its own error in ULP, and the operands' through its slope."""
+    dtype, form = node.dtype, FORMATS[node.dtype]
+    function = transcendental(FUNCTIONS[node.op])
+    value = np.asarray(function(*[v.value for v in values]), np.float64)
+    if all(v.error is None for v in values):
+        spread = np.zeros_like(value)
+    else:
+        spread = _SLOPES[node.op](value, *values)
+    own = 2 * form.unit * (HALF_ULP_16 if dtype.bits == 16 else ULP[node.op]) + OWN_FUNCTION_UNIT
+    spread = np.where(np.isnan(spread), np.inf, spread)
+    ulps = own * (np.abs(value) + spread) + 4 * form.tiny
+    result = settle(dtype, value, spread + np.where(np.isfinite(value), ulps, 0.0), values)
+    exact = np.ones((), np.bool_)
+    for v in values:
+        exact = exact & v.is_exact
+    limit = exact & ~np.isfinite(value)  # a pole or a NaN of the function itself
+    return make(np.where(limit, value, result.value), np.where(limit, 0.0, result.slack), None)
+
+
+def _between_ends(function: Callable[..., Array]) -> Callable[[Array, Approx], Array]:
+    """The spread of a monotone function."""
+    wide = transcendental(function)
+
+    def spread(value: Array, a: Approx) -> Array:
+        low = np.asarray(wide(a.value - a.slack), np.float64)
+        high = np.asarray(wide(a.value + a.slack), np.float64)
+        reach = np.maximum(np.abs(value - low), np.abs(high - value))
+        return np.where(a.is_exact, 0.0, reach * INFLATE + OWN_FUNCTION_UNIT * np.abs(value))
+
+    return spread
+
+
+def _bounded_slope(value: Array, a: Approx) -> Array:
+    """sin and cos: slope at most 1, values at most 2 apart."""
+    return np.minimum(a.slack * INFLATE, 2.0)
+
+
+def _tan_slope(value: Array, a: Approx) -> Array:
+    branch_low = np.floor((a.value - a.slack) / math.pi - 0.5)
+    branch_high = np.floor((a.value + a.slack) / math.pi - 0.5)
+    margin = np.abs(a.value) * 2.0**-50  # of the division by an inexact pi
+    near = np.abs(np.cos(a.value)) <= a.slack + margin
+    crossing = (branch_low != branch_high) | near
+    reach = _between_ends(np.tan)(value, a)
+    return np.where(a.is_exact, 0.0, np.where(crossing, np.inf, reach))
+
+
+def _pow_slope(value: Array, a: Approx, b: Approx) -> Array:
+    """A power of a positive base is monotone in both arguments: the extremes are at corners."""
+    power = transcendental(np.power)
+    reach = np.zeros_like(value)
+    for x in (a.value - a.slack, a.value + a.slack):
+        for y in (b.value - b.slack, b.value + b.slack):
+            corner = np.asarray(power(x, y), np.float64)
+            reach = np.maximum(reach, np.abs(corner - value))
+    reach = reach * INFLATE + OWN_FUNCTION_UNIT * np.abs(value)
+    positive = a.value - a.slack > 0
+    both = a.is_exact & b.is_exact
+    return np.where(both, 0.0, np.where(positive, reach, np.inf))
+
+
+_SLOPES: dict[Op, Callable[..., Array]] = {
+    **{op: _between_ends(FUNCTIONS[op]) for op in (Op.EXP2, Op.LOG2, Op.TANH, Op.ERF)},
+    Op.SIN: _bounded_slope,
+    Op.COS: _bounded_slope,
+    Op.TAN: _tan_slope,
+    Op.POW: _pow_slope,
+}
+
+
+# --- decisions ---
+
+
+def _compare(node: Node, values: tuple[Approx, ...]) -> Approx:
+    a, b = values
+    source = FLOAT64 if node.src[0].dtype.is_float else node.src[0].dtype
+    result = apply(node.op, BOOL, source, a.value, b.value)
+    undecided = union(a.undecided, b.undecided)
+    if a.error is None and b.error is None:
+        return make(result, None, undecided)
+    if node.src[0] is node.src[1]:  # one value compared with itself: only NaN matters
+        return make(result, None, union(undecided, np.isinf(a.slack)))
+    gap = (a.slack + b.slack) * INFLATE
+    distance = np.abs(a.value - b.value)
+    inside = ~(distance > gap) & ~(a.is_exact & b.is_exact)
+    certain_nan = (np.isnan(a.value) & a.is_exact) | (np.isnan(b.value) & b.is_exact)
+    same_infinity = np.isinf(a.value) & (a.value == b.value) & np.isfinite(gap)
+    return make(result, None, union(undecided, inside & ~certain_nan & ~same_infinity))
+
+
+def _where(node: Node, values: tuple[Approx, ...]) -> Approx:
+    """An open condition gives the union of both branches, undecided where they differ."""
+    condition, a, b = values
+    value = np.where(condition.value, a.value, b.value)
+    undecided = np.where(condition.value, a.is_open, b.is_open)
+    error = np.where(condition.value, a.slack, b.slack) if node.dtype.is_float else None
+    if condition.undecided is None:
+        return make(value, error, undecided)
+    choice = condition.undecided
+    if error is None:
+        differ = (a.value != b.value) | a.is_open | b.is_open
+        return make(value, None, np.where(choice, differ, undecided))
+    same = (a.value == b.value) | (np.isnan(a.value) & np.isnan(b.value))
+    distance = np.where(same, 0.0, np.abs(a.value - b.value))
+    distance = np.where(np.isnan(distance), np.inf, distance)
+    other = np.where(condition.value, b.slack, a.slack)
+    hull = np.maximum(error, distance * INFLATE + other)
+    differ = ~(distance <= a.slack + b.slack) | a.is_open | b.is_open
+    return make(value, np.where(choice, hull, error), np.where(choice, differ, undecided))
+
+
+def _round(node: Node, values: tuple[Approx, ...]) -> Approx:
+    """TRUNC, FLOOR, CEIL, RINT: monotone, so an interval becomes an interval of integers."""
+    (a,) = values
+    value = _native(node, (Approx(a.value),)) if a.error is None else _WHOLE[node.op](a.value)
+    if a.error is None:
+        return make(value, None, a.undecided)
+    low, high = _WHOLE[node.op](a.value - a.slack), _WHOLE[node.op](a.value + a.slack)
+    error = np.maximum(high - value, value - low)
+    error = np.where(np.isnan(error), np.where(np.isinf(a.slack), np.inf, 0.0), error)
+    return make(value, error, union(a.undecided, error > 0))
+
+
+_WHOLE: dict[Op, Callable[..., Array]] = {
+    Op.TRUNC: np.trunc,
+    Op.FLOOR: np.floor,
+    Op.CEIL: np.ceil,
+    Op.RINT: np.rint,
+}
+
+
+def _cast(node: Node, values: tuple[Approx, ...]) -> Approx:
+    (a,) = values
+    source, target = node.src[0].dtype, node.dtype
+    if source.is_float and target.is_float:
+        return _convert(a, source, target)
+    if target.is_float:
+        value = cast(a.value, source, target).astype(np.float64)
+        error = None if a.undecided is None else np.where(a.undecided, np.inf, 0.0)
+        return make(value, error, a.undecided)
+    if not source.is_float:
+        return make(cast(a.value, source, target), None, a.undecided)
+    native = to_native(a.value, source) if a.error is None else a.value
+    result = cast(native, source, target)
+    if a.error is None:
+        return make(result, None, a.undecided)
+    if target is BOOL:
+        inside = (np.abs(a.value) <= a.slack) & ~a.is_exact
+    else:
+        ends = [cast(a.value + sign * a.slack, source, target) for sign in (-1.0, 1.0)]
+        inside = (ends[0] != ends[1]) | np.isinf(a.slack)
+    return make(result, None, union(a.undecided, inside))
+
+
+def _convert(a: Approx, source: DType, target: DType) -> Approx:
+    if FORMATS[target].unit <= FORMATS[source].unit and target.bits > source.bits:
+        return a
+    rounded = cast(a.value, source, target).astype(np.float64)
+    if a.error is None:
+        return make(rounded, None, a.undecided)
+    loose = settle(target, a.value, a.slack, (a,))
+    value = np.where(a.is_exact, rounded, loose.value)
+    return make(value, np.where(a.is_exact, 0.0, loose.slack), a.undecided)
+
+
+def _bitcast(node: Node, values: tuple[Approx, ...]) -> Approx:
+    """Bits are certain only of certain numbers, and not of NaN."""
+    (a,) = values
+    source, target = node.src[0].dtype, node.dtype
+    value = apply(Op.BITCAST, target, source, to_native(a.value, source))
+    vague = union(a.undecided, ~a.is_exact)
+    if source.is_float:
+        vague = union(vague, np.isnan(a.value))
+    if not target.is_float:
+        return make(value, None, vague)
+    error = None if vague is None else np.where(vague, np.inf, 0.0)
+    return make(value.astype(np.float64), error, vague)
+
+
+RULES: dict[Op, Callable[..., Approx]] = {
+    Op.ADD: _add,
+    Op.SUB: _sub,
+    Op.MUL: _mul,
+    Op.FDIV: _fdiv,
+    Op.SQRT: _sqrt,
+    Op.MULACC: _mulacc,
+    Op.NEG: _neg,
+    Op.MAX: _max,
+    Op.MIN: _min,
+}
+_SPECIAL: dict[Op, Callable[[Node, tuple[Approx, ...]], Approx]] = {
+    **dict.fromkeys((Op.LT, Op.LE, Op.EQ, Op.NE), _compare),
+    **dict.fromkeys(_WHOLE, _round),
+    Op.WHERE: _where,
+    Op.CAST: _cast,
+    Op.BITCAST: _bitcast,
+}
