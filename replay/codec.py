@@ -1,9 +1,10 @@
-"""The one place where the compiler's vocabulary and the corpus's meet: our compiler as a subject."""
+"""The one place where the vocabularies of compiler and corpus meet: our compiler as a subject."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from hashlib import sha256
 
+import corpus
 from compiler.backends.base import Argument, Program, Role
 from compiler.compile import Compiled, compile_kernel
 from compiler.errors import CompilerError, DTypeError, IllegalOptError, OptionError, ParseError
@@ -12,20 +13,31 @@ from compiler.kernel import OPTS, Opt, Positional
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted
 from compiler.options import CompileOptions, Scalar, flatten, unflatten
 from compiler.target import Target, find_target
-
-import corpus
 from replay.subject import Artefact, Detail, RefusedError, Where
 
 KIND = "kernel-replay"
 DIGEST_LENGTH = 16
 
 # What each option was when it first existed. A record names only the options that differ from this,
-# so that a new option, or a new default, leaves the keys of old records alone. Lines are only added.
+# so that a new option or default leaves the keys of old records alone. Lines are only ever added.
 FIRST_DEFAULTS: Mapping[str, Scalar] = {
     "math.transcendental": "portable",
     "math.fma": True,
     "schedule.heuristics": "default",
-    "schedule.max_nodes": 20_000,
+    "schedule.max_nodes": 20000,
+    "schedule.matvec": True,
+    "schedule.matvec_block": 4,
+    "schedule.matvec_threads": 8,
+    "schedule.matvec_rows": 4,
+    "schedule.group_outputs": 2048,
+    "schedule.upcast_outputs": 1024,
+    "schedule.locals": True,
+    "schedule.group_items": 128,
+    "schedule.tile_columns": 32,
+    "schedule.tile_rows": 14,
+    "schedule.tile_registers": 28,
+    "schedule.vector_lanes": 16,
+    "schedule.max_unrolled": 64,
     "name": None,
 }
 

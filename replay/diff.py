@@ -50,7 +50,7 @@ def artefact_of(record: KernelRecord) -> Artefact | None:
 
 def digest_of(artefact: Artefact) -> str:
     """Name all of an artefact that is compared, as approvals do."""
-    compared = [getattr(artefact, facet.value) for facet in _COMPARED]
+    compared = [_part(artefact, facet) for facet in _COMPARED]
     body = msgspec.msgpack.encode(compared, order="deterministic")
     return sha256(body).hexdigest()[:DIGEST_LENGTH]
 

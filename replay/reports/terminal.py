@@ -7,6 +7,7 @@ from rich.text import Text
 
 from replay.outcome import Numerics, Outcome
 from replay.reports.model import Report, failures, more_about, short
+from replay.text import one_line
 
 _SHOWN_CLUSTERS = 6
 _SHOWN_FAILURES = 6
@@ -79,7 +80,7 @@ def _clusters(report: Report) -> list[Text]:
         approved = sum(member.approval is not None for member in members)
         style = _STYLES.get(cluster.outcome, "red")
         line = Text("  ").append(f"#{cluster.number} {cluster.count:>5} x ", style=style)
-        line.append(cluster.title[:140])
+        line.append(one_line(cluster.title)[:140])
         if approved:
             line.append(f" ({approved} approved)", style="green")
         lines += [line, Text(f"      {more_about(report, example)}", style="dim")]
@@ -95,7 +96,8 @@ def _failures(report: Report) -> list[Text]:
     for result in bad[:_SHOWN_FAILURES]:
         reason = result.numerics_reason if result.numerics is Numerics.WRONG else result.reason
         line = Text("  ").append(f"{result.kind}", style="red")
-        line.append(f" {short(result.key)} {result.name} ({result.target}): {reason or ''}"[:160])
+        said = f" {short(result.key)} {result.name} ({result.target}): {reason or ''}"
+        line.append(" " + one_line(said)[:160])
         lines += [line, Text(f"      {more_about(report, result)}", style="dim")]
     if len(bad) > _SHOWN_FAILURES:
         lines.append(Text(f"  and {len(bad) - _SHOWN_FAILURES} more: --report json:PATH", "red"))

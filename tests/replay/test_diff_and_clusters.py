@@ -1,0 +1,97 @@
+from results import artefact, changed, crashed, same
+
+from corpus import Launch, Opt
+from replay.cluster import with_clusters
+from replay.diff import digest_of, edits, first_stage_that_differs, hunks, judge, unified
+from replay.outcome import Facet, Outcome
+
+
+def test_artefacts_without_a_difference_are_the_same():
+    assert judge(artefact(), artefact(rewrites=7), "opencl") == (Outcome.SAME, ())
+
+
+def test_a_launch_size_alone_is_a_change_of_code():
+    other = artefact(launch=Launch((2,), ()))
+    assert judge(artefact(), other, "opencl") == (Outcome.CODE, (Facet.LAUNCH,))
+
+
+def test_the_digest_covers_the_launch_but_not_the_name():
+    assert digest_of(artefact()) != digest_of(artefact(launch=Launch((2,), ())))
+    assert digest_of(artefact()) == digest_of(artefact(name="other"))
+
+
+def test_hunks_cover_every_line_that_differs():
+    old, new = "a\nb\nc\nd\n", "a\nB\nC\nd\ne\n"
+    assert [(hunk.old, hunk.new) for hunk in hunks(old, new)] == [
+        (("b", "c"), ("B", "C")),
+        ((), ("e",)),
+    ]
+
+
+def test_a_unified_diff_shows_both_sides_with_context():
+    assert unified("a\nb\nc\n", "a\nB\nc\n") == "@@ line 1 @@\n  a\n- b\n+ B\n  c"
+
+
+def test_a_long_diff_is_cut_and_says_so():
+    text = unified("a\n" * 50, "b\n" * 50, max_lines=10)
+    assert text.splitlines()[-1] == "... 91 lines more"
+
+
+def test_edits_do_not_depend_on_names_and_numbers():
+    assert edits("x1 = y2 - z3;", "x1 = z3 - y2;") == edits("a7 = b8 - c9;", "a7 = c9 - b8;")
+
+
+def test_a_change_of_spacing_is_one_edit():
+    assert len(edits("a = b;\nc = d;\n", "a  = b;\nc  = d;\n")) == 1
+
+
+def test_the_first_stage_that_differs_is_named():
+    old = artefact(stages=(("expand", "1"), ("reduce", "2"), ("linearize", "3")))
+    new = artefact(stages=(("expand", "1"), ("reduce", "7"), ("linearize", "8")))
+    assert first_stage_that_differs(old, new) == "reduce"
+
+
+def test_equal_stages_leave_the_renderer():
+    stages = (("expand", "1"),)
+    old, new = artefact("a", stages=stages), artefact("b", stages=stages)
+    assert first_stage_that_differs(old, new) == "render"
+
+
+def test_stages_of_another_pipeline_tell_nothing():
+    old, new = artefact(stages=(("expand", "1"),)), artefact(stages=(("widen", "1"),))
+    assert first_stage_that_differs(old, new) is None
+
+
+def test_kernels_that_changed_alike_are_one_cluster():
+    results = [changed(n, f"  a{n} = b - {n};", f"  a{n} = b + {n};") for n in range(1, 9)]
+    _, clusters = with_clusters(results)
+    assert [cluster.count for cluster in clusters] == [8]
+
+
+def test_other_changes_are_other_clusters_the_largest_first():
+    results = [changed(1, "a = b;", "a = b + c;"), *(changed(n) for n in range(2, 5)), crashed(9)]
+    marked, clusters = with_clusters(results)
+    assert [cluster.count for cluster in clusters] == [3, 1, 1]
+    assert marked[1].cluster == 1
+
+
+def test_unchanged_kernels_are_in_no_cluster():
+    marked, clusters = with_clusters([same(1)])
+    assert clusters == ()
+    assert marked[0].cluster is None
+
+
+def test_crashes_with_one_reason_are_one_cluster_whatever_the_numbers_in_it():
+    _, clusters = with_clusters([crashed(1, "axis r12 is lost"), crashed(2, "axis r3 is lost")])
+    assert len(clusters) == 1
+
+
+def test_a_change_of_opts_is_told_by_the_opts():
+    other = (Opt("UPCAST", {"axis": "g0", "amount": 8}),)
+    result = changed(1, outcome=Outcome.OPTS, facets=(Facet.SOURCE, Facet.OPTS))
+    result = type(result)(
+        **{name: getattr(result, name) for name in result.__struct_fields__}
+        | {"new": artefact(applied=other)}
+    )
+    _, clusters = with_clusters([result])
+    assert clusters[0].title == "opts opencl in UPCAST amounts"

@@ -1,0 +1,155 @@
+import pytest
+
+from replay.normalize import is_renamed
+
+LLVM = """\
+define void @k(ptr noalias %out, ptr noalias %a, ptr noalias %b, i64 %lo, i64 %hi) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ %lo, %entry ], [ %next, %loop ]
+  %pa = getelementptr float, ptr %a, i64 %i
+  %pb = getelementptr float, ptr %b, i64 %i
+  %va = load float, ptr %pa
+  %vb = load float, ptr %pb
+  %d = fsub float %va, %vb
+  %po = getelementptr float, ptr %out, i64 %i
+  store float %d, ptr %po
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %hi
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+declare float @llvm.fma.f32(float, float, float)
+"""
+
+C = """\
+__kernel void k(__global float* out, __global const float* restrict a, __global float* b) {
+  int g0 = get_global_id(0);
+  float acc = 0.0f;
+  for (int r0 = 0; r0 < 8; r0++) {
+    float va = a[g0 * 8 + r0];
+    float vb = b[r0];
+    float d = va - vb;
+    acc = acc + d;
+  }
+  out[g0] = acc;
+}
+"""
+
+EQUAL = {
+    "llvm": {
+        "a value has another name": [("%d ", "%diff "), ("float %d,", "float %diff,")],
+        "a label has another name": [("loop", "body")],
+        "the kernel has another name": [("@k", "@kernel")],
+        "a parameter has another name": [("noalias %a,", "noalias %x,"), ("ptr %a,", "ptr %x,")],
+        "independent loads are exchanged": [
+            (
+                "  %va = load float, ptr %pa\n  %vb = load float, ptr %pb\n",
+                "  %vb = load float, ptr %pb\n  %va = load float, ptr %pa\n",
+            )
+        ],
+        "an address is computed later": [
+            ("  %pb = getelementptr float, ptr %b, i64 %i\n", ""),
+            (
+                "  %vb = load",
+                "  %pb = getelementptr float, ptr %b, i64 %i\n  %vb = load",
+            ),
+        ],
+    },
+    "opencl": {
+        "a value has another name": [("float d =", "float diff ="), ("+ d;", "+ diff;")],
+        "a variable has another name": [("acc", "sum")],
+        "a loop variable has another name": [("r0", "i")],
+        "the kernel has another name": [("void k(", "void other(")],
+        "independent loads are exchanged": [
+            (
+                "    float va = a[g0 * 8 + r0];\n    float vb = b[r0];\n",
+                "    float vb = b[r0];\n    float va = a[g0 * 8 + r0];\n",
+            )
+        ],
+    },
+}
+
+DIFFERENT = {
+    "llvm": {
+        "operands are swapped": [("fsub float %va, %vb", "fsub float %vb, %va")],
+        "buffers are exchanged": [
+            ("ptr %a, i64", "ptr %t, i64"),
+            ("ptr %b, i64", "ptr %a, i64"),
+            ("ptr %t, i64", "ptr %b, i64"),
+        ],
+        "another operation": [("fsub", "fadd")],
+        "another intrinsic": [("@llvm.fma.f32", "@llvm.fmuladd.f32")],
+        "another constant": [("add i64 %i, 1", "add i64 %i, 2")],
+        "a branch goes elsewhere": [("label %loop, label %done", "label %done, label %loop")],
+        "a load moves behind a store": [
+            ("  %vb = load float, ptr %pb\n", ""),
+            ("  %d = fsub float %va, %vb\n", "  %d = fsub float %va, %va\n"),
+            ("ptr %po\n", "ptr %po\n  %vb = load float, ptr %pb\n"),
+        ],
+        "a store is lost": [("  store float %d, ptr %po\n", "")],
+        "a value is computed twice": [("  %d =", "  %e = fsub float %va, %vb\n  %d =")],
+        "a phi takes other values": [
+            ("[ %lo, %entry ], [ %next, %loop ]", "[ %next, %entry ], [ %lo, %loop ]"),
+        ],
+        "other spacing": [("fsub float %va, %vb", "fsub float  %va, %vb")],
+    },
+    "opencl": {
+        "operands are swapped": [("va - vb", "vb - va")],
+        "buffers are exchanged": [
+            ("a[g0 * 8 + r0]", "b[g0 * 8 + r0]"),
+            ("vb = b[r0]", "vb = a[r0]"),
+        ],
+        "another operation": [("va - vb", "va + vb")],
+        "another function": [("get_global_id(0)", "get_local_id(0)")],
+        "another dimension": [("get_global_id(0)", "get_global_id(1)")],
+        "a store is lost": [("  out[g0] = acc;\n", "")],
+        "a store moves into the loop": [("  }\n  out[g0] = acc;\n", "  out[g0] = acc;\n  }\n")],
+        "the sum is read before it is complete": [
+            ("  for", "  float early = acc;\n  for"),
+            ("out[g0] = acc", "out[g0] = early"),
+        ],
+        "a loop is shorter": [("r0 < 8", "r0 < 7")],
+        "another type": [("float acc", "double acc")],
+    },
+}  # fmt: skip
+
+SOURCES = {"llvm": LLVM, "opencl": C}
+
+
+def changed(source, replacements):
+    for before, after in replacements:
+        assert before in source
+        source = source.replace(before, after)
+    return source
+
+
+def cases(table):
+    return [
+        pytest.param(backend, replacements, id=f"{backend}: {what}")
+        for backend, changes in table.items()
+        for what, replacements in changes.items()
+    ]
+
+
+@pytest.mark.parametrize(("backend", "replacements"), cases(EQUAL))
+def test_names_and_the_order_of_independent_statements_do_not_count(backend, replacements):
+    source = SOURCES[backend]
+    assert is_renamed(source, changed(source, replacements), backend)
+
+
+@pytest.mark.parametrize(("backend", "replacements"), cases(DIFFERENT))
+def test_what_computes_something_else_is_never_renamed(backend, replacements):
+    source = SOURCES[backend]
+    assert not is_renamed(source, changed(source, replacements), backend)
+
+
+def test_shadowed_names_are_compared_by_letters():
+    shadowed = C.replace("float va =", "float acc =").replace("va - vb", "acc - vb")
+    assert not is_renamed(shadowed, shadowed.replace("g0", "id"), "opencl")
+
+
+def test_an_unknown_language_is_compared_by_letters():
+    assert not is_renamed("a", "b", "ptx")

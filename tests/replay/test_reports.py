@@ -1,0 +1,94 @@
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from results import changed, crashed, key, report, same
+
+from replay.outcome import Numerics, Outcome, Result
+from replay.reports import FORMATS, find_format
+
+EVERYTHING = report(
+    [
+        same(1),
+        changed(2),
+        crashed(3),
+        changed(4, numerics=Numerics.WRONG, numerics_reason="y[7]"),
+        Result(key=key(9), outcome=Outcome.SKIPPED, reason="no device"),
+    ],
+    compiles=7,
+)
+
+
+def render(name, what=EVERYTHING):
+    return find_format(name)(what)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in FORMATS])
+def test_every_format_renders_every_outcome(name):
+    results = [Result(key=key(n), outcome=o, reason="why") for n, o in enumerate(Outcome)]
+    unchanged = [r for r in results if r.outcome.value not in ("code", "opts", "renamed")]
+    unchanged = [r for r in unchanged if r.outcome is not Outcome.NONDETERMINISTIC]
+    assert render(name, report(unchanged))
+
+
+def test_totals_add_up():
+    totals = EVERYTHING.totals
+    assert totals.pop("records") == sum(totals.values()) == 5
+
+
+def test_json_has_the_published_fields():
+    document = json.loads(render("json"))
+    assert document["schema"] == 1
+    assert document["totals"]["code"] == 2
+    fields = {"key", "name", "target", "outcome", "numerics", "cluster", "reason"}
+    assert fields <= document["records"][0].keys()
+    assert document["gate"]["passed"] is False
+    assert document["clusters"][0]["count"] == 2
+
+
+def test_a_terminal_report_is_one_screen_if_everything_changed():
+    many = [changed(n, "x = 0;", f"x = {'y' * (n % 40)}{'+z' * (n % 9)};") for n in range(500)]
+    lines = render("terminal", report(many + [crashed(n) for n in range(600, 700)])).splitlines()
+    assert len(lines) < 40
+    assert any("500 code" in line and "= 600 records" in line for line in lines)
+
+
+def test_every_failure_on_a_terminal_is_followed_by_the_command_that_shows_more():
+    lines = render("terminal").splitlines()
+    crash = next(number for number, line in enumerate(lines) if "crash 000000000000" in line)
+    assert lines[crash + 1].strip() == "replay diff 000000000000 --corpus corpus"
+
+
+def test_a_terminal_report_has_no_escape_sequences_unless_asked():
+    assert "\x1b" not in render("terminal")
+
+
+def test_names_from_a_corpus_cannot_steer_a_terminal():
+    evil = Result(key=key(1), outcome=Outcome.CRASH, name="\x1b[2J", reason="\x1b]0;x\x07")
+    assert "\x1b" not in render("terminal", report([evil]))
+    assert "\x1b" not in render("markdown", report([evil]))
+
+
+def test_junit_counts_failures_errors_and_skips():
+    suite = ET.fromstring(render("junit")).find("testsuite")
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "5", "failures": "2", "errors": "1", "skipped": "1"}
+
+
+def test_markdown_shows_a_diff_for_each_cluster():
+    text = render("markdown")
+    assert text.startswith("## Replay FAILED: 5 records, 3 kernels changed in 2 ways")
+    assert "-   a = b - c;" in text
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        (report([same(1)]), 0),
+        (report([changed(1)]), 1),
+        (report([Result(key=key(1), outcome=Outcome.UNREADABLE)]), 3),
+        (report([same(1)], is_interrupted=True), 130),
+    ],
+)
+def test_the_exit_code_says_how_it_went(what, code):
+    assert what.exit_code == code
