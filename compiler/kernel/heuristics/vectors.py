@@ -84,7 +84,7 @@ def vectorize(draft: Draft) -> Draft:
         for place, axis in enumerate(draft.kernel.axes)
         if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE)
     ]
-    worthy = [entry for entry in ranked if entry[0] is not None and _lanes(draft, entry[3])]
+    worthy = [entry for entry in ranked if entry[0] > 0 and _lanes(draft, entry[3])]
     if not worthy:
         return draft
     axis = max(worthy, key=lambda entry: entry[:3])[3]
@@ -94,8 +94,8 @@ def vectorize(draft: Draft) -> Draft:
     return _chains(draft.or_else(Unroll(axis.name, lanes)))
 
 
-def _score(draft: Draft, axis: Axis) -> int | None:
-    """Contiguous accesses less scattered ones; None where none is contiguous."""
+def _score(draft: Draft, axis: Axis) -> int:
+    """Contiguous accesses less scattered ones."""
     contiguous = scattered = 0
     for access in draft.accesses:
         stride = draft.stride(access, axis)
@@ -103,7 +103,7 @@ def _score(draft: Draft, axis: Axis) -> int | None:
             contiguous += 1
         elif stride != 0:
             scattered += 1
-    return contiguous - scattered if contiguous else None
+    return contiguous - scattered
 
 
 def _lanes(draft: Draft, axis: Axis) -> int:
