@@ -1,0 +1,320 @@
+"""A PROGRAM as statements of C, for languages like OpenCL C. To add one: its types and its own ops.
+
+A value that is used once is written where it is used, unless a store, a barrier or the edge of a
+block stands between: then a name keeps the order that the PROGRAM gives. No decision about
+arithmetic is taken here, except that signed integers wrap, which C leaves undefined.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from compiler.backends.describe import buffer_of
+from compiler.backends.names import Names
+from compiler.errors import BuildError
+from compiler.ir import BOOL, UINT32, UINT64, DType, Kind, Node, Op, bounds
+from compiler.ir.bounds import full
+
+MAX_INLINE = 96  # characters; longer values get a name
+_EFFECTS = frozenset(
+    (Op.WRITE, Op.BARRIER, Op.INIT, Op.SET, Op.RANGE, Op.END, Op.IF, Op.ENDIF)
+)  # nothing moves over these
+_REPEATED = frozenset((Op.MAX, Op.MIN, Op.RANGE))  # their text says an operand more than once
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An expression; an atom needs no parentheses as an operand."""
+
+    text: str
+    is_atom: bool = False
+
+    def __str__(self) -> str:
+        return self.text if self.is_atom else f"({self.text})"
+
+
+@dataclass(slots=True)
+class Function:
+    """The statements of one function while they are written. Owned by one render call."""
+
+    name: str
+    dialect: "Dialect"
+    uses: Mapping[Node, int]
+    last: Mapping[Node, Node | None]  # the effect that precedes each instruction
+    names: Names = field(default_factory=Names)
+    parameters: dict[str, str] = field(default_factory=dict)
+    text: dict[Node, Text] = field(default_factory=dict)
+    top: list[str] = field(default_factory=list)  # declarations before everything else
+    lines: list[str] = field(default_factory=list)
+    user: dict[Node, Node] = field(default_factory=dict)  # of a value that is used once
+    depth: int = 1
+
+    def refuse(self, node: Node, why: str) -> BuildError:
+        message = f"{self.dialect.backend}: kernel {self.name}: {node!r}: {why}"
+        return BuildError(message, kernel=self.name)
+
+    def type(self, node: Node) -> str:
+        found = self.type_name(node.dtype)
+        if found is None:
+            raise self.refuse(node, f"there is no type for {node.dtype}")
+        return found
+
+    @property
+    def type_name(self) -> Callable[[DType], str | None]:
+        return self.dialect.type_name
+
+    def operand(self, node: Node) -> Text:
+        found = self.text.get(node)
+        if found is None:
+            raise self.refuse(node, "is used before it has a value")
+        return found
+
+    def say(self, statement: str) -> None:
+        self.lines.append(f"{'  ' * self.depth}{statement}")
+
+    def define(self, node: Node, text: Text) -> None:
+        """Give a value its text, or a name where its text may not move to its only user."""
+        if not self._may_move(node, text):
+            name = self.names.value(node.op)
+            self.say(f"{self.type(node)} {name} = {text.text};")
+            text = Text(name, is_atom=True)
+        self.text[node] = text
+
+    def _may_move(self, node: Node, text: Text) -> bool:
+        if self.uses.get(node, 0) != 1 or len(text.text) > MAX_INLINE:
+            return False
+        return self.last[node] is self.last[self.user[node]]
+
+
+Handler: TypeAlias = Callable[[Function, Node], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a language adds to C."""
+
+    backend: str
+    type_name: Callable[[DType], str | None]  # None where it has no such type
+    literal: Callable[[DType, float], str]
+    handlers: Mapping[Op, Handler]  # ops that are not plain C
+    vectors: Mapping[Op, Handler]  # every op that makes, takes or moves a vector
+
+
+def write_body(program: Node, name: str, dialect: Dialect, parameters: Mapping[str, str]) -> str:
+    """The statements of `program`. Raises BuildError for what the language lacks."""
+    uses: dict[Node, int] = {}
+    user: dict[Node, Node] = {}
+    last: dict[Node, Node | None] = {}
+    effect: Node | None = None
+    for node in program.src:
+        for child in node.src:
+            uses[child] = uses.get(child, 0) + (2 if node.op in _REPEATED else 1)
+            user[child] = node
+        last[node] = effect
+        if node.op in _EFFECTS:
+            effect = node
+    function = Function(name, dialect, uses, last, user=user)
+    for parameter in parameters.values():
+        function.names.unique(parameter)
+    function.parameters.update(parameters)
+    for node in program.src:
+        handler = _handler(dialect, node)
+        if handler is None:
+            raise function.refuse(node, f"{dialect.backend} has no such op")
+        handler(function, node)
+    return "\n".join([*function.top, *function.lines])
+
+
+def _handler(dialect: Dialect, node: Node) -> Handler | None:
+    moves_vector = node.op is Op.WRITE and node.src[2].dtype.count > 1
+    if node.dtype.count > 1 or node.op is Op.LANE or moves_vector:
+        return dialect.vectors.get(node.op)
+    return dialect.handlers.get(node.op) or HANDLERS.get(node.op)
+
+
+# --- leaves and memory ---
+
+
+def _parameter(function: Function, node: Node) -> None:
+    name = f"data{node.attr[0]}" if node.op is Op.BUFFER else node.attr[0]
+    if name not in function.parameters:
+        raise function.refuse(node, f"{name} is not among the arguments")
+    function.text[node] = Text(function.parameters[name], is_atom=True)
+
+
+def _const(function: Function, node: Node) -> None:
+    if node.attr[1] is not None:
+        raise function.refuse(node, "a constant with a view has to be lowered first")
+    function.type(node)
+    function.text[node] = Text(function.dialect.literal(node.dtype, node.attr[0]), is_atom=True)
+
+
+def alias(function: Function, node: Node) -> None:
+    """A value that is another one, by its name."""
+    function.text[node] = function.operand(node.src[0])
+
+
+def _read(function: Function, node: Node) -> None:
+    element = f"{function.operand(buffer_of(node.src[0]))}[{function.operand(node.src[1]).text}]"
+    define_read(function, node, element)
+
+
+def define_read(function: Function, node: Node, element: str) -> None:
+    """A value from memory, 0 where its gate is false; a bool is a byte in memory."""
+    text = Text(element, is_atom=True)
+    if node.dtype.scalar is BOOL:
+        text = Text(f"{element} != 0")
+    if len(node.src) == 3:
+        zero = function.dialect.literal(node.dtype.scalar, 0)
+        if node.dtype.count > 1:
+            zero = f"({function.type(node)})({zero})"
+        text = Text(f"{function.operand(node.src[2])} ? {text} : {zero}")
+    function.define(node, text)
+
+
+def _write(function: Function, node: Node) -> None:
+    buffer, offset, value = [function.operand(child) for child in node.src[:3]]
+    say_write(function, node, f"{buffer}[{offset.text}] = {value.text};")
+
+
+def say_write(function: Function, node: Node, statement: str) -> None:
+    """A store, under its gate if it has one."""
+    gate = f"if ({function.operand(node.src[3]).text}) " if len(node.src) == 4 else ""
+    function.say(gate + statement)
+
+
+# --- loops, accumulators, blocks ---
+
+
+def _range(function: Function, node: Node) -> None:
+    name = function.names.axis(node.attr[0])
+    size = function.operand(node.src[0])
+    function.say(f"for ({function.type(node)} {name} = 0; {name} < {size}; {name}++) {{")
+    function.depth += 1
+    function.text[node] = Text(name, is_atom=True)
+
+
+def _close(function: Function, node: Node) -> None:
+    function.depth -= 1
+    function.say("}")
+
+
+def _if(function: Function, node: Node) -> None:
+    function.say(f"if ({function.operand(node.src[0]).text}) {{")
+    function.depth += 1
+
+
+def _init(function: Function, node: Node) -> None:
+    acc = node.src[0]
+    if acc in function.text:  # a second INIT starts it anew
+        _set(function, node)
+        return
+    name = function.names.value(Op.ACC)
+    function.say(f"{function.type(acc)} {name} = {function.operand(node.src[1]).text};")
+    function.text[acc] = Text(name, is_atom=True)
+
+
+def _set(function: Function, node: Node) -> None:
+    function.say(f"{function.operand(node.src[0])} = {function.operand(node.src[1]).text};")
+
+
+# --- arithmetic on scalars ---
+
+_INFIX: Mapping[Op, str] = {
+    Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.FDIV: "/", Op.IDIV: "/", Op.MOD: "%", Op.AND: "&",
+    Op.OR: "|", Op.XOR: "^", Op.SHL: "<<", Op.SHR: ">>", Op.LT: "<", Op.LE: "<=", Op.EQ: "==",
+    Op.NE: "!=",
+}  # fmt: skip
+_WRAPPING = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.SHL))
+_BEYOND: Mapping[Op, str] = {Op.MAX: ">", Op.MIN: "<"}
+
+
+def is_proven(node: Node) -> bool:
+    """Whether the interval of an index shows that it does not wrap."""
+    return bounds(node) != full(node)
+
+
+def _infix(function: Function, node: Node) -> None:
+    a, b = [function.operand(child) for child in node.src]
+    text = f"{a} {_INFIX[node.op]} {b}"
+    if node.op in _WRAPPING and node.dtype.is_int and not is_proven(node):
+        text = _wrapping(function, node, f"{a}", _INFIX[node.op], f"{b}")
+    function.define(node, _narrow(function, node, text))
+
+
+def _wrapping(function: Function, node: Node, a: str, sign: str, b: str) -> str:
+    """Modulo 2**bits: as unsigned numbers of 32 bits at least, where C defines it."""
+    dtype = node.dtype
+    if dtype.kind is Kind.UINT and dtype.bits >= 32:
+        return f"{a} {sign} {b}"
+    wide = function.type_name(UINT64 if dtype.bits == 64 else UINT32)
+    text = f"({wide}){a} {sign} ({wide}){b}"
+    return text if dtype.bits < 32 else f"({function.type(node)})({text})"
+
+
+def _narrow(function: Function, node: Node, text: str) -> Text:
+    """C computes in 32 bits at least: bring a result back to its 8 or 16 bits."""
+    if node.dtype.is_int and node.dtype.bits < 32:
+        return Text(f"({function.type(node)})({text})")
+    return Text(text)
+
+
+def _neg(function: Function, node: Node) -> None:
+    value = function.operand(node.src[0])
+    text = f"-{value}"
+    if node.dtype.is_int and not is_proven(node):
+        text = _wrapping(function, node, "0", "-", f"{value}")
+    function.define(node, _narrow(function, node, text))
+
+
+def _not(function: Function, node: Node) -> None:
+    sign = "!" if node.dtype is BOOL else "~"
+    function.define(node, _narrow(function, node, f"{sign}{function.operand(node.src[0])}"))
+
+
+def _extreme(function: Function, node: Node) -> None:
+    """max(a, b) is `a if a > b or a != a else b`."""
+    a, b = [function.operand(child) for child in node.src]
+    first = f"{a} {_BEYOND[node.op]} {b}"
+    if node.dtype.is_float:
+        first += f" || {a} != {a}"
+    function.define(node, Text(f"({first}) ? {a} : {b}"))
+
+
+def _where(function: Function, node: Node) -> None:
+    cond, a, b = [function.operand(child) for child in node.src]
+    function.define(node, Text(f"{cond} ? {a} : {b}"))
+
+
+def _cast(function: Function, node: Node) -> None:
+    value, origin = function.operand(node.src[0]), node.src[0].dtype
+    if node.dtype is BOOL and origin is not BOOL:
+        text = Text(f"{value} != {function.dialect.literal(origin, 0)}")
+    else:
+        text = Text(f"({function.type(node)}){value}")
+    function.define(node, text)
+
+
+HANDLERS: Mapping[Op, Handler] = {
+    **dict.fromkeys(_INFIX, _infix),
+    Op.BUFFER: _parameter,
+    Op.VAR: _parameter,
+    Op.CONST: _const,
+    Op.AFTER: alias,
+    Op.READ: _read,
+    Op.WRITE: _write,
+    Op.ACC: lambda function, node: None,  # named by its INIT
+    Op.INIT: _init,
+    Op.SET: _set,
+    Op.RESULT: alias,
+    Op.RANGE: _range,
+    Op.END: _close,
+    Op.IF: _if,
+    Op.ENDIF: _close,
+    Op.NEG: _neg,
+    Op.NOT: _not,
+    Op.MAX: _extreme,
+    Op.MIN: _extreme,
+    Op.WHERE: _where,
+    Op.CAST: _cast,
+}
