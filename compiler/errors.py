@@ -25,6 +25,14 @@ class ShapeError(CompilerError, ValueError):
     """Shapes that do not fit together."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have."""
+
+
+class IndexingError(CompilerError, IndexError):
+    """An index that does not fit the array."""
+
+
 class IllegalOptError(CompilerError):
     """An opt that may not be applied to this kernel on this target."""
 

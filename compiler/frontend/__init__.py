@@ -1,0 +1,6 @@
+"""Lazy tensors with NumPy's rules, the scheduler that cuts them into kernels, ONNX."""
+
+from compiler.frontend.realize import compiling
+from compiler.frontend.tensor import Tensor
+
+__all__ = ["Tensor", "compiling"]

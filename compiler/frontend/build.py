@@ -1,0 +1,225 @@
+"""From one value to the AST of the kernel that computes it: views go down to the loads.
+
+A value of shape (a, b) is computed over the domain g0:a, g1:b. A reduction adds reduce axes r0, r1,
+...; reductions of one kernel over the same sizes share their axes, so they share their loops.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from compiler.frontend.graph import MOVEMENTS, Kind, Shape, Value, view_of
+from compiler.ir import (
+    BOOL,
+    VOID,
+    DType,
+    Node,
+    Op,
+    View,
+    ViewStack,
+    const,
+    extend,
+    intern,
+    spread,
+)
+
+MemoryOf: TypeAlias = Callable[[Value], Hashable | None]  # what holds a value; None: computed here
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The AST of a kernel, and the values that its buffers hold: the output, then the inputs."""
+
+    ast: Node
+    buffers: tuple[Value, ...]
+
+
+def build(root: Value, memory_of: MemoryOf) -> Built:
+    """The kernel that computes `root` from the values below it that are in memory."""
+    top = _Look(root, ViewStack.contiguous(root.shape), (), is_guarded=True)
+    domain = _Domain(root.shape, memory_of)
+    domain.slot(root, root)
+    below: dict[_Look, tuple[_Look, ...]] = {}
+    stack = [(top, False)]
+    nodes: dict[_Look, Node] = {}
+    order: list[_Look] = []
+    while stack:  # iterative: chains are deeper than Python's stack
+        look, is_expanded = stack.pop()
+        if is_expanded:
+            order.append(look)
+        elif look not in below:
+            is_leaf = look is not top and memory_of(look.value) is not None
+            below[look] = () if is_leaf else _below(look, domain)
+            stack.append((look, True))
+            stack.extend([(child, False) for child in reversed(below[look])])
+    for look in order:  # the whole domain is known by now
+        memory = None if look is top else memory_of(look.value)
+        if memory is not None:
+            nodes[look] = domain.load(look, memory)
+        else:
+            nodes[look] = _node(look, [nodes[child] for child in below[look]], domain)
+    return Built(domain.sink(nodes[top]), tuple(domain.buffers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A value as the kernel sees it: through a view over the output axes and open reduce axes."""
+
+    value: Value
+    stack: ViewStack
+    inner: Shape  # sizes of the reduce axes that are open here
+    is_guarded: bool  # what is outside the masks is discarded further up
+
+
+@dataclass(slots=True)
+class _Domain:
+    """The axes and buffers of one kernel, growing while `build` goes through it."""
+
+    outer: Shape
+    memory_of: MemoryOf
+    groups: dict[Shape, range] = field(default_factory=dict)  # reduction sizes -> its axes
+    inner: list[int] = field(default_factory=list)
+    slots: dict[Hashable, int] = field(default_factory=dict)
+    buffers: list[Value] = field(default_factory=list)
+
+    def open(self, sizes: Shape) -> None:
+        """Make reduce axes of these sizes, if there are none yet."""
+        if sizes not in self.groups:
+            first = len(self.inner)
+            self.groups[sizes] = range(first, first + len(sizes))
+            self.inner.extend(sizes)
+
+    def whole(self, stack: ViewStack, inner: Shape) -> ViewStack:
+        """A view over the output axes and `inner` as a view over all axes."""
+        rank = len(self.outer)
+        axes = [*range(rank), *[rank + axis for axis in self.groups.get(inner, ())]]
+        return spread(stack, (*self.outer, *self.inner), dict(enumerate(axes)))
+
+    def needs_guard(self, padded: Value) -> bool:
+        """Whether a masked load does not make the padding 0 by itself."""
+        value = padded.src[0]
+        while self.memory_of(value) is None and _keeps_zero(value):
+            value = value.src[0]
+        return self.memory_of(value) is None and value.kind in (Kind.ELEMENTWISE, Kind.REDUCE)
+
+    def slot(self, value: Value, memory: Hashable) -> int:
+        if memory not in self.slots:
+            self.slots[memory] = len(self.buffers)
+            self.buffers.append(value)
+        return self.slots[memory]
+
+    def load(self, look: _Look, memory: Hashable) -> Node:
+        value = look.value
+        if look.stack.is_void:
+            return _zero(value.dtype)
+        buffer = intern(Op.BUFFER, value.dtype, (), (self.slot(value, memory), value.size))
+        return intern(Op.LOAD, value.dtype, (buffer,), (self.whole(look.stack, look.inner),))
+
+    def constant(self, number: Node, stack: ViewStack, inner: Shape) -> Node:
+        """`number` where the masks of `stack` hold, 0 elsewhere."""
+        if stack.is_void:
+            return _zero(number.dtype)
+        masks = _masks(stack)
+        if masks is None:
+            return number
+        return intern(Op.CONST, number.dtype, (), (number.value, self.whole(masks, inner)))
+
+    def sink(self, result: Node) -> Node:
+        view = self.whole(ViewStack.contiguous(self.outer), ())
+        root = self.buffers[0]
+        buffer = intern(Op.BUFFER, root.dtype, (), (0, root.size))
+        store = intern(Op.STORE, VOID, (buffer, result), (view,))
+        names = [f"g{i}" for i in range(len(self.outer))] + [
+            f"r{i}" for i in range(len(self.inner))
+        ]
+        axes = tuple(zip(names, (*self.outer, *self.inner), strict=True))
+        return intern(Op.SINK, VOID, (store,), (axes,))
+
+
+def _keeps_zero(value: Value) -> bool:
+    return value.kind in MOVEMENTS or (value.kind is Kind.ELEMENTWISE and value.arg is Op.CAST)
+
+
+def _zero(dtype: DType) -> Node:
+    return const(dtype, 0)
+
+
+def _masks(stack: ViewStack) -> ViewStack | None:
+    """The view of a buffer of one element with the masks of `stack`; None if there are none."""
+    masked = [index for index, view in enumerate(stack.views) if view.mask is not None]
+    if not masked:
+        return None
+    innermost = stack.views[masked[0]]
+    zeros = (0,) * len(innermost.shape)
+    only_mask = View(innermost.shape, zeros, 0, innermost.mask).canonical()
+    return ViewStack((only_mask,)).compose(ViewStack(stack.views[masked[0] + 1 :]))
+
+
+# --- one value ------------------------------------------------------------------------------------
+
+
+def _below(look: _Look, domain: _Domain) -> tuple[_Look, ...]:
+    """What has to be looked at to make `look`."""
+    value = look.value
+    match value.kind:
+        case Kind.CONST:
+            return ()
+        case Kind.ELEMENTWISE:
+            # f(0) is not 0: whoever pads an elementwise value guards it. Casts keep 0.
+            is_guarded = look.is_guarded if value.arg is Op.CAST else True
+            return tuple([_Look(s, look.stack, look.inner, is_guarded) for s in value.src])
+        case Kind.REDUCE:
+            return (_under_reduce(look, domain),)
+        case Kind.CONTIGUOUS:
+            return (_Look(value.src[0], look.stack, look.inner, look.is_guarded),)
+        case _:
+            is_guarded = domain.needs_guard(value) if value.kind is Kind.PAD else look.is_guarded
+            seen = view_of(value).compose(look.stack)
+            return (_Look(value.src[0], seen, look.inner, is_guarded),)
+
+
+def _under_reduce(look: _Look, domain: _Domain) -> _Look:
+    value = look.value
+    assert not look.inner, "split cuts between nested reductions"
+    source, (_, axes) = value.src[0], value.arg
+    sizes = tuple([source.shape[axis] for axis in axes])
+    domain.open(sizes)
+    kept = tuple([axis for axis in range(source.ndim) if axis not in axes])
+    rows = ViewStack.contiguous(source.shape).permute((*kept, *axes))
+    seen = rows.compose(extend(look.stack, sizes))
+    return _Look(source, seen, sizes, is_guarded=True)
+
+
+def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
+    value = look.value
+    match value.kind:
+        case Kind.CONST:
+            if look.is_guarded:
+                return value.arg  # type: ignore[no-any-return]  # arg is typed by Kind
+            return domain.constant(value.arg, look.stack, look.inner)
+        case Kind.ELEMENTWISE:
+            return _elementwise(value, below)
+        case Kind.REDUCE:
+            names = tuple([f"r{axis}" for axis in domain.groups[_sizes(value)]])
+            return intern(Op.REDUCE, value.dtype, tuple(below), (value.arg[0], names))
+        case Kind.PAD if domain.needs_guard(value):
+            inside = view_of(value).compose(look.stack)
+            cond = domain.constant(const(BOOL, True), inside, look.inner)  # noqa: FBT003  # a number
+            return intern(Op.WHERE, value.dtype, (cond, below[0], _zero(value.dtype)))
+        case _:
+            return below[0]
+
+
+def _sizes(reduction: Value) -> Shape:
+    return tuple([reduction.src[0].shape[axis] for axis in reduction.arg[1]])
+
+
+def _elementwise(value: Value, src: list[Node]) -> Node:
+    if value.arg is Op.WHERE:  # a guard inside the same guard says nothing
+        cond, a, b = src
+        if a.op is Op.WHERE and a.src[0] is cond:
+            a = a.src[1]
+        if b.op is Op.WHERE and b.src[0] is cond:
+            b = b.src[2]
+        return intern(Op.WHERE, value.dtype, (cond, a, b))
+    return intern(value.arg, value.dtype, tuple(src))

@@ -1,0 +1,263 @@
+"""The lazy graph: what tensors stand for before anything is computed.
+
+A `Value` says how its elements follow from those of its sources. Values are interned, so the same
+expression is one object, and immutable. To add a kind: a member of `Kind`, a constructor here, and
+its view in `view_of` if it moves elements.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import prod
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+from compiler.ir import BOOL, COMPARISONS, DType, Node, Op, ViewStack, const
+
+Shape: TypeAlias = tuple[int, ...]
+Pairs: TypeAlias = tuple[tuple[int, int], ...]
+Number: TypeAlias = bool | int | float
+Arg: TypeAlias = Any  # typed per kind by the constructors below
+
+
+class Kind(Enum):
+    """How a value follows from its sources, and what `arg` holds."""
+
+    __hash__ = object.__hash__
+
+    SOURCE = auto()  # memory; arg: its identity (see storage.Storage)
+    CONST = auto()  # one number everywhere; arg: a CONST node
+    ELEMENTWISE = auto()  # arg: an Op
+    REDUCE = auto()  # over whole axes, which are dropped; arg: (Op, axes)
+    PERMUTE = auto()  # arg: axes
+    RESHAPE = auto()  # arg: None, as the shape says it
+    EXPAND = auto()  # arg: None
+    PAD = auto()  # by zeros; arg: (before, after) of each axis
+    SHRINK = auto()  # arg: (start, stop) of each axis
+    FLIP = auto()  # arg: axes
+    STRIDE = auto()  # every n-th element; arg: the step of each axis
+    WINDOWS = auto()  # one axis becomes (window, place); arg: (axis, length, step, dilation)
+    CONTIGUOUS = auto()  # the source, but computed by a kernel of its own; arg: None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class Value:
+    """One node of the lazy graph. Made by the constructors of this module alone."""
+
+    kind: Kind
+    dtype: DType
+    shape: Shape
+    src: "tuple[Value, ...]"
+    arg: Arg
+    device: str
+
+    def __repr__(self) -> str:
+        name = self.arg.name if self.kind is Kind.ELEMENTWISE else self.kind.name
+        return f"<{name} {self.dtype}{list(self.shape)} on {self.device}>"
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+_table: WeakValueDictionary[tuple[Any, ...], Value] = WeakValueDictionary()
+_lock = threading.Lock()  # two threads would otherwise intern two equal values
+
+
+def _intern(
+    kind: Kind, dtype: DType, shape: Shape, src: tuple[Value, ...], arg: Arg, device: str
+) -> Value:
+    key = (kind, dtype, shape, src, arg, device)
+    with _lock:
+        found = _table.get(key)
+        if found is None:
+            found = _table[key] = Value(kind, dtype, shape, src, arg, device)
+        return found
+
+
+# --- leaves ---------------------------------------------------------------------------------------
+
+
+def source(memory: object, dtype: DType, shape: Shape, device: str) -> Value:
+    """The elements of `memory`, row by row."""
+    return _intern(Kind.SOURCE, dtype, shape, (), memory, device)
+
+
+def full(value: Number, dtype: DType, shape: Shape, device: str) -> Value:
+    """`value`, converted to `dtype`, everywhere."""
+    return _constant(const(dtype, value), shape, device)
+
+
+def _constant(number: Node, shape: Shape, device: str) -> Value:
+    return _intern(Kind.CONST, number.dtype, shape, (), number, device)
+
+
+# --- computation ----------------------------------------------------------------------------------
+
+
+def elementwise(op: Op, *src: Value) -> Value:
+    """`op` of equally shaped values on one device; dtypes as docs/ir.md asks for."""
+    assert all(value.shape == src[0].shape for value in src)
+    assert all(value.device == src[0].device for value in src)
+    dtype = BOOL if op in COMPARISONS else src[-1].dtype
+    return _intern(Kind.ELEMENTWISE, dtype, src[0].shape, src, op, src[0].device)
+
+
+def cast(value: Value, dtype: DType) -> Value:
+    """The value converted to `dtype`."""
+    if value.dtype is dtype:
+        return value
+    return _intern(Kind.ELEMENTWISE, dtype, value.shape, (value,), Op.CAST, value.device)
+
+
+def bitcast(value: Value, dtype: DType) -> Value:
+    """The same bits as another dtype of the same width."""
+    assert value.dtype.bits == dtype.bits
+    return _intern(Kind.ELEMENTWISE, dtype, value.shape, (value,), Op.BITCAST, value.device)
+
+
+def reduce(op: Op, value: Value, axes: tuple[int, ...]) -> Value:
+    """`op` over whole axes (in ascending order), which are dropped."""
+    if not axes:
+        return value
+    shape = tuple([n for axis, n in enumerate(value.shape) if axis not in axes])
+    if value.size == 0:  # no value with elements depends on one without: nothing to launch
+        return full(identity(op, value.dtype), value.dtype, shape, value.device)
+    return _intern(Kind.REDUCE, value.dtype, shape, (value,), (op, axes), value.device)
+
+
+def identity(op: Op, dtype: DType) -> Number:
+    """What a reduction by `op` of nothing gives."""
+    match op:
+        case Op.MUL:
+            return 1
+        case Op.MAX:
+            return dtype.lowest
+        case Op.MIN:
+            return dtype.highest
+        case Op.AND:
+            return -1 if dtype.is_int else True
+        case _:
+            return 0
+
+
+def contiguous(value: Value) -> Value:
+    """The same value, computed by a kernel of its own."""
+    if value.kind in (Kind.SOURCE, Kind.CONTIGUOUS):
+        return value
+    return _intern(Kind.CONTIGUOUS, value.dtype, value.shape, (value,), None, value.device)
+
+
+# --- movement -------------------------------------------------------------------------------------
+
+
+def _move(kind: Kind, value: Value, shape: Shape, arg: Arg) -> Value:
+    if value.kind is Kind.CONST and kind is not Kind.PAD:  # a constant looks the same from anywhere
+        return _constant(value.arg, shape, value.device)
+    return _intern(kind, value.dtype, shape, (value,), arg, value.device)
+
+
+def permute(value: Value, axes: tuple[int, ...]) -> Value:
+    """New axis i is old axis axes[i]."""
+    if axes == tuple(range(value.ndim)):
+        return value
+    return _move(Kind.PERMUTE, value, tuple([value.shape[axis] for axis in axes]), axes)
+
+
+def reshape(value: Value, shape: Shape) -> Value:
+    """The same elements in the same order under another shape of the same size."""
+    if value.kind is Kind.RESHAPE:
+        value = value.src[0]
+    return value if shape == value.shape else _move(Kind.RESHAPE, value, shape, None)
+
+
+def expand(value: Value, shape: Shape) -> Value:
+    """Repeat axes of size 1 up to `shape`."""
+    return value if shape == value.shape else _move(Kind.EXPAND, value, shape, None)
+
+
+def pad(value: Value, pairs: Pairs) -> Value:
+    """`pairs[i]` zeros before and after axis i."""
+    if not any(before or after for before, after in pairs):
+        return value
+    shape = tuple([a + n + b for n, (a, b) in zip(value.shape, pairs, strict=True)])
+    if value.size == 0:
+        return full(0, value.dtype, shape, value.device)
+    return _move(Kind.PAD, value, shape, pairs)
+
+
+def shrink(value: Value, pairs: Pairs) -> Value:
+    """Elements start to stop of each axis."""
+    shape = tuple([stop - start for start, stop in pairs])
+    return value if shape == value.shape else _move(Kind.SHRINK, value, shape, pairs)
+
+
+def flip(value: Value, axes: tuple[int, ...]) -> Value:
+    """The value with these axes (in ascending order) reversed."""
+    return _move(Kind.FLIP, value, value.shape, axes) if axes else value
+
+
+def stride(value: Value, steps: tuple[int, ...]) -> Value:
+    """Every steps[i]-th element of axis i, from the first."""
+    if all(step == 1 for step in steps):
+        return value
+    shape = tuple([-(-n // step) for n, step in zip(value.shape, steps, strict=True)])
+    return _move(Kind.STRIDE, value, shape, steps)
+
+
+def windows(value: Value, axis: int, length: int, step: int = 1, dilation: int = 1) -> Value:
+    """`axis` becomes (window, place in window); only whole windows count."""
+    count = (value.shape[axis] - (length - 1) * dilation - 1) // step + 1
+    shape = (*value.shape[:axis], count, length, *value.shape[axis + 1 :])
+    return _move(Kind.WINDOWS, value, shape, (axis, length, step, dilation))
+
+
+def seen_through(stack: ViewStack, value: Value) -> ViewStack:
+    """Where `stack` looks at a movement `value`, what it sees of the value's source."""
+    return view_of(value).compose(stack)
+
+
+def view_of(value: Value) -> ViewStack:
+    """What a movement shows of its source's elements, counted row by row."""
+    return _VIEWS[value.kind](ViewStack.contiguous(value.src[0].shape), value)
+
+
+_VIEWS: dict[Kind, Callable[[ViewStack, Value], ViewStack]] = {
+    Kind.PERMUTE: lambda stack, value: stack.permute(value.arg),
+    Kind.RESHAPE: lambda stack, value: stack.reshape(value.shape),
+    Kind.EXPAND: lambda stack, value: stack.expand(value.shape),
+    Kind.PAD: lambda stack, value: stack.pad(value.arg),
+    Kind.SHRINK: lambda stack, value: stack.shrink(value.arg),
+    Kind.FLIP: lambda stack, value: stack.flip(value.arg),
+    Kind.STRIDE: lambda stack, value: stack.stride(value.arg),
+    Kind.WINDOWS: lambda stack, value: stack.windows(*value.arg),
+}
+MOVEMENTS = frozenset(_VIEWS)
+
+
+# --- walks ----------------------------------------------------------------------------------------
+
+
+def toposort(
+    roots: Iterable[Value], is_leaf: Callable[[Value], bool] = lambda value: False
+) -> list[Value]:
+    """Every value reachable from `roots` once, sources before users, not looking below leaves."""
+    order: list[Value] = []
+    done: set[Value] = set()
+    for root in roots:
+        stack = [(root, False)]
+        while stack:  # iterative: graphs are deeper than Python's stack
+            value, is_expanded = stack.pop()
+            if is_expanded:
+                order.append(value)
+            elif value not in done:
+                done.add(value)
+                stack.append((value, True))
+                if not is_leaf(value):
+                    stack.extend([(child, False) for child in reversed(value.src)])
+    return order

@@ -1,0 +1,319 @@
+"""x[...] and x[...] = y with NumPy's rules: slices, integers, new axes, masks and integer arrays.
+
+Integer arrays pick by comparing positions, never by multiplying with a one-hot: elements that are
+not picked cannot leak an inf or NaN. A position outside the axis reads 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from operator import index as as_index
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from compiler.errors import IndexingError
+from compiler.frontend import graph
+from compiler.frontend.creation import counting
+from compiler.frontend.elementwise import (
+    add,
+    equal,
+    greater_equal,
+    less,
+    logical_and,
+    multiply,
+    where,
+)
+from compiler.frontend.graph import Pairs, Shape, Value
+from compiler.frontend.operands import Operand, as_value, broadcast_to
+from compiler.frontend.realize import to_numpy
+from compiler.frontend.shapes import as_axis, broadcast
+from compiler.frontend.storage import from_array
+from compiler.ir import BOOL, INT32, INT64, Op
+
+Index: TypeAlias = Any  # int | slice | None | ... | array of ints or bools, or a tuple of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What an index does to an array: cut, reverse, step, reshape, then pick by arrays."""
+
+    pairs: Pairs  # start and stop of each axis
+    flips: tuple[int, ...]
+    steps: tuple[int, ...]
+    shape: Shape  # after dropping integer axes and adding new ones
+    arrays: tuple[tuple[int, Value], ...]  # (axis of `shape`, positions)
+
+
+def getitem(x: Value, index: Index) -> Value:
+    """The elements that `index` selects."""
+    plan = _plan(x, index)
+    moved = graph.reshape(_move(x, plan), plan.shape)
+    return _pick(moved, plan.arrays) if plan.arrays else moved
+
+
+def setitem(x: Value, index: Index, value: Operand) -> Value:
+    """`x` with the elements that `index` selects replaced; of equal places the last one wins."""
+    new = as_value(value, x.device)
+    mask = _as_array(index, x.device)
+    if mask is not None and mask.dtype is BOOL and mask.shape == x.shape and new.ndim == 0:
+        return where(mask, graph.cast(new, x.dtype), x)
+    plan = _plan(x, index)
+    old = graph.reshape(_move(x, plan), plan.shape)
+    new = graph.cast(new, x.dtype)
+    new = _put(old, plan.arrays, new) if plan.arrays else _fit(new, plan.shape)
+    return _place(x, new, plan)
+
+
+def take(x: Value, indices: Operand, axis: int | None = None) -> Value:
+    """Elements at these positions along an axis."""
+    if axis is None:
+        x, axis = graph.reshape(x, (x.size,)), 0
+    return _pick(x, ((as_axis(axis, x.ndim), as_value(indices, x.device)),))
+
+
+def _move(x: Value, plan: _Plan) -> Value:
+    return graph.stride(graph.flip(graph.shrink(x, plan.pairs), plan.flips), plan.steps)
+
+
+def _place(x: Value, new: Value, plan: _Plan) -> Value:
+    """The inverse of `_move`: `new` where it came from, `x` elsewhere."""
+    moved = tuple([-(-(b - a) // n) for (a, b), n in zip(plan.pairs, plan.steps, strict=True)])
+    inside = graph.full(1, BOOL, moved, x.device)
+    there = _unmove(inside, x.shape, plan)
+    return where(there, _unmove(graph.reshape(new, moved), x.shape, plan), x)
+
+
+def _unmove(value: Value, shape: Shape, plan: _Plan) -> Value:
+    spans = tuple([stop - start for start, stop in plan.pairs])
+    for axis, step in enumerate(plan.steps):
+        value = _dilate(value, axis, step, spans[axis])
+    around = zip(plan.pairs, shape, strict=True)
+    pairs = tuple([(start, size - stop) for (start, stop), size in around])
+    return graph.pad(graph.flip(value, plan.flips), pairs)
+
+
+def _dilate(value: Value, axis: int, step: int, span: int) -> Value:
+    """`step - 1` zeros after each element, `span` elements in all."""
+    if step == 1:
+        return value
+    before, after = value.shape[:axis], value.shape[axis + 1 :]
+    wide = graph.reshape(value, (*before, value.shape[axis], 1, *after))
+    pairs = [(0, 0)] * wide.ndim
+    pairs[axis + 1] = (0, step - 1)
+    flat = graph.reshape(graph.pad(wide, tuple(pairs)), (*before, value.shape[axis] * step, *after))
+    bounds = [(0, size) for size in flat.shape]
+    bounds[axis] = (0, span)
+    return graph.shrink(flat, tuple(bounds))
+
+
+def _fit(new: Value, shape: Shape) -> Value:
+    """Broadcast for an assignment, which ignores leading axes of size 1."""
+    while new.ndim > len(shape) and new.shape[0] == 1:
+        new = graph.reshape(new, new.shape[1:])
+    return broadcast_to(new, shape)
+
+
+# --- reading an index -----------------------------------------------------------------------------
+
+
+def _plan(x: Value, index: Index) -> _Plan:
+    items = _expand_ellipsis(x, _with_arrays(x, index))
+    has_arrays = any(isinstance(item, Value) for item in items)
+    pairs: list[tuple[int, int]] = []
+    steps: list[int] = []
+    shape: list[int] = []
+    arrays: list[tuple[int, Value]] = []
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        axis = len(pairs)
+        span = (0, x.shape[axis], 1)
+        if isinstance(item, slice):
+            span = _slice(item, x.shape[axis])
+        elif not isinstance(item, Value):
+            span = (*_single(item, x.shape[axis], axis), 1)
+            if has_arrays:  # NumPy takes the integer for one more array
+                arrays.append((len(shape), graph.full(0, INT32, (), x.device)))
+        else:
+            arrays.append((len(shape), item))
+        if has_arrays or isinstance(item, slice):
+            shape.append(-(-(span[1] - span[0]) // abs(span[2])))
+        pairs.append(span[:2])
+        steps.append(span[2])
+    flips = tuple([axis for axis, step in enumerate(steps) if step < 0])
+    return _Plan(
+        tuple(pairs), flips, tuple([abs(step) for step in steps]), tuple(shape), tuple(arrays)
+    )
+
+
+def _slice(item: slice, size: int) -> tuple[int, int, int]:
+    """The span of a slice in rising order, with its step."""
+    try:
+        start, stop, step = item.indices(size)
+    except (TypeError, ValueError) as error:
+        raise IndexingError(f"slice {item}: {error}") from None
+    count = len(range(start, stop, step))
+    if count == 0:
+        return 0, 0, 1
+    last = start + (count - 1) * step
+    return (start, last + 1, step) if step > 0 else (last, start + 1, step)
+
+
+def _single(item: Index, size: int, axis: int) -> tuple[int, int]:
+    try:
+        place = as_index(item)
+    except TypeError:
+        raise IndexingError(
+            f"index {item!r}: use integers, slices, ..., None, or arrays of integers or bools"
+        ) from None
+    if not -size <= place < size:
+        raise IndexingError(f"index {place}: outside axis {axis} of size {size}")
+    return place % size, place % size + 1
+
+
+def _with_arrays(x: Value, index: Index) -> list[Index]:
+    """Items with arrays as values; a mask becomes the positions at which it holds."""
+    items: list[Index] = []
+    axis = 0
+    for item in index if isinstance(index, tuple) else (index,):
+        array = _as_array(item, x.device)
+        if array is not None and array.dtype is BOOL:
+            found = _positions(array, x.shape[axis : axis + array.ndim])
+            items.extend(found)
+            axis += len(found)
+            continue
+        items.append(item if array is None else array)
+        axis += item is not None and item is not Ellipsis
+    consumed = _consumed(items)
+    if consumed > x.ndim:
+        raise IndexingError(f"{consumed} indices: the array has {x.ndim} dimensions")
+    return items
+
+
+def _consumed(items: Sequence[Index]) -> int:
+    return sum(item is not None and item is not Ellipsis for item in items)
+
+
+def _as_array(item: Index, device: str) -> Value | None:
+    if isinstance(item, Value):
+        array = item
+    elif isinstance(item, bool | np.bool_ | list | np.ndarray):
+        array = as_value(np.asarray(item, None if np.size(item) else np.int64), device)
+    else:
+        return None
+    if array.dtype is not BOOL and not array.dtype.is_int:
+        raise IndexingError(f"index of {array.dtype}: use integers or bools")
+    return array
+
+
+def _positions(mask: Value, shape: Shape) -> list[Value]:
+    """Where a mask holds, per axis: how often it does shows only when it is computed."""
+    if mask.shape != shape or mask.ndim == 0:
+        raise IndexingError(f"mask of shape {mask.shape}: the array has {shape} there")
+    found = np.nonzero(to_numpy(mask))
+    return [from_array(np.asarray(places, np.int64), mask.device) for places in found]
+
+
+def _expand_ellipsis(x: Value, items: list[Index]) -> list[Index]:
+    places = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise IndexingError("index: has more than one ellipsis")
+    missing: list[Index] = [slice(None)] * (x.ndim - _consumed(items))
+    at = places[0] if places else len(items)
+    return items[:at] + missing + items[at + 1 :]
+
+
+# --- integer arrays -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """An array with the indexed axes joined to its first, and the rows that are meant."""
+
+    rows: Value  # (n, *rest)
+    places: Value  # (m,), negative where out of range
+    shape: Shape  # of the index arrays; m elements
+    order: tuple[int, ...]  # axes of the array: the indexed ones, then the rest
+    front: int  # where the axes of `shape` stand in the result
+
+
+def _rows(x: Value, arrays: Sequence[tuple[int, Value]]) -> _Rows:
+    axes = [axis for axis, _ in arrays]
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    turned = graph.permute(x, (*axes, *rest))
+    count = prod(x.shape[axis] for axis in axes)
+    rows = graph.reshape(turned, (count, *turned.shape[len(axes) :]))
+    shape = broadcast(*[array.shape for _, array in arrays])
+    places = graph.reshape(_flat_places(x, arrays, shape), (prod(shape),))
+    is_adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
+    return _Rows(rows, places, shape, (*axes, *rest), axes[0] if is_adjacent else 0)
+
+
+def _flat_places(x: Value, arrays: Sequence[tuple[int, Value]], shape: Shape) -> Value:
+    dtype = INT32 if x.size < 2**31 and all(_is_narrow(array) for _, array in arrays) else INT64
+    flat = graph.full(0, dtype, shape, x.device)
+    inside = graph.full(1, BOOL, shape, x.device)
+    for axis, array in arrays:
+        size = x.shape[axis]
+        place = graph.cast(array, dtype)
+        if array.dtype.is_signed:
+            place = where(less(place, 0), add(place, size), place)
+        inside = logical_and(inside, logical_and(greater_equal(place, 0), less(place, size)))
+        flat = add(multiply(flat, size), place)
+    return where(inside, flat, -1)
+
+
+def _is_narrow(array: Value) -> bool:
+    return array.dtype.bits < 32 or array.dtype is INT32
+
+
+def _pick(x: Value, arrays: Sequence[tuple[int, Value]]) -> Value:
+    found = _rows(x, arrays)
+    picked = _take_rows(found.rows, found.places)
+    picked = graph.reshape(picked, (*found.shape, *found.rows.shape[1:]))
+    return graph.permute(picked, _result_order(found))
+
+
+def _result_order(found: _Rows) -> tuple[int, ...]:
+    """Axes of the result out of (index axes, rest)."""
+    count = len(found.shape)
+    order = list(range(count, count + found.rows.ndim - 1))
+    order[found.front : found.front] = range(count)
+    return tuple(order)
+
+
+def _take_rows(rows: Value, places: Value) -> Value:
+    """Row `places[i]` as row i, zeros where there is none."""
+    count, length, rest = places.size, rows.shape[0], rows.shape[1:]
+    ones = (1,) * len(rest)
+    wanted = graph.reshape(places, (count, 1, *ones))
+    numbers = graph.reshape(counting(length, rows.device, places.dtype), (1, length, *ones))
+    lowest = graph.full(rows.dtype.lowest, rows.dtype, (), rows.device)
+    # the greatest of the row and the least number there is: exact, also for -0.0 and NaN
+    candidates = where(equal(wanted, numbers), graph.reshape(rows, (1, *rows.shape)), lowest)
+    picked = graph.reduce(Op.MAX, candidates, (1,))
+    inside = logical_and(greater_equal(places, 0), less(places, length))
+    return where(
+        graph.reshape(inside, (count, *ones)), picked, graph.full(0, rows.dtype, (), rows.device)
+    )
+
+
+def _put(x: Value, arrays: Sequence[tuple[int, Value]], new: Value) -> Value:
+    """`x` with rows replaced: each row looks for the last place that means it."""
+    found = _rows(x, arrays)
+    order = _result_order(found)
+    whole = (*found.shape, *found.rows.shape[1:])
+    fitted = _fit(new, tuple([whole[axis] for axis in order]))
+    turned = graph.permute(fitted, tuple([order.index(axis) for axis in range(len(order))]))
+    count, length = found.places.size, found.rows.shape[0]
+    given = graph.reshape(turned, (count, *found.rows.shape[1:]))
+    numbers = graph.reshape(counting(length, x.device, found.places.dtype), (length, 1))
+    hits = equal(numbers, graph.reshape(found.places, (1, count)))
+    last = graph.reduce(Op.MAX, where(hits, counting(count, x.device), -1), (1,))
+    column = graph.reshape(last, (length, *([1] * (found.rows.ndim - 1))))
+    rows = where(greater_equal(column, 0), _take_rows(given, last), found.rows)
+    turned = graph.reshape(rows, tuple([x.shape[axis] for axis in found.order]))
+    back = tuple([found.order.index(axis) for axis in range(x.ndim)])
+    return graph.permute(turned, back)

@@ -1,0 +1,90 @@
+"""Running sums and products: over windows that reach back, in blocks once the axis is long."""
+
+from compiler.errors import ShapeError
+from compiler.frontend import dtypes, graph
+from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.graph import Value
+from compiler.frontend.movement import pad
+from compiler.frontend.shapes import as_axis
+from compiler.ir import Op
+
+BLOCK = 256  # a block of n elements takes n * n steps, n elements in blocks take n * BLOCK
+
+
+def cumsum(
+    x: Value,
+    axis: int | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Value:
+    """Sums of everything up to each element; with `include_initial`, a 0 before the first."""
+    return _cumulative(Op.ADD, x, axis, dtype, include_initial=include_initial)
+
+
+def cumprod(
+    x: Value,
+    axis: int | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Value:
+    """Products of everything up to each element; with `include_initial`, a 1 before the first."""
+    return _cumulative(Op.MUL, x, axis, dtype, include_initial=include_initial)
+
+
+def _cumulative(
+    op: Op, x: Value, axis: int | None, dtype: DTypeLike | None, *, include_initial: bool
+) -> Value:
+    if axis is None:
+        x, axis = graph.reshape(x, (x.size,)), 0
+    if x.ndim == 0:
+        raise ShapeError("running sum of shape (): needs an axis")
+    along = as_axis(axis, x.ndim)
+    result = dtypes.sum_of(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    wide = graph.cast(x, dtypes.accumulator(result))
+    if include_initial:
+        wide = _shifted(op, wide, along, 1, 0)
+    return graph.cast(_scan(op, wide, along), result)
+
+
+def _shifted(op: Op, x: Value, axis: int, before: int, after: int) -> Value:
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = (before, after)
+    return pad(x, widths, constant_values=graph.identity(op, x.dtype))
+
+
+def _scan(op: Op, x: Value, axis: int) -> Value:
+    """Scans axis `axis` of x by an associative op with an identity."""
+    length = x.shape[axis]
+    if x.size == 0 or length == 1:
+        return x
+    if length <= BLOCK:
+        reach = graph.windows(_shifted(op, x, axis, length - 1, 0), axis, length)
+        return graph.reduce(op, reach, (axis + 1,))
+    blocks = -(-length // BLOCK)
+    padded = _shifted(op, x, axis, 0, blocks * BLOCK - length)
+    shape = (*x.shape[:axis], blocks, BLOCK, *x.shape[axis + 1 :])
+    inside = _scan(op, graph.reshape(padded, shape), axis + 1)
+    totals = _ends(inside, axis + 1)
+    before = _shifted(op, _ends_dropped(_scan(op, totals, axis), axis), axis, 1, 0)
+    carried = graph.expand(
+        graph.reshape(before, (*before.shape[: axis + 1], 1, *before.shape[axis + 1 :])), shape
+    )
+    joined = graph.reshape(graph.elementwise(op, carried, inside), padded.shape)
+    bounds = [(0, size) for size in joined.shape]
+    bounds[axis] = (0, length)
+    return graph.shrink(joined, tuple(bounds))
+
+
+def _ends(x: Value, axis: int) -> Value:
+    """The last element along an axis, without the axis."""
+    bounds = [(0, size) for size in x.shape]
+    bounds[axis] = (x.shape[axis] - 1, x.shape[axis])
+    return graph.reshape(graph.shrink(x, tuple(bounds)), x.shape[:axis] + x.shape[axis + 1 :])
+
+
+def _ends_dropped(x: Value, axis: int) -> Value:
+    bounds = [(0, size) for size in x.shape]
+    bounds[axis] = (0, x.shape[axis] - 1)
+    return graph.shrink(x, tuple(bounds))

@@ -1,0 +1,72 @@
+"""Shapes and axes as users give them, checked. Errors are of NumPy's kinds."""
+
+from collections.abc import Sequence
+from operator import index
+from typing import TypeAlias
+
+from compiler.errors import AxisError, DTypeError, ShapeError
+from compiler.frontend.graph import Shape
+
+Axes: TypeAlias = int | Sequence[int] | None
+
+
+def as_int(value: object, what: str) -> int:
+    """`value` as an int. Raises DTypeError naming `what` for anything that is not an integer."""
+    try:
+        return index(value)  # type: ignore[arg-type]  # what has no __index__ raises
+    except TypeError:
+        raise DTypeError(f"{what} is {value!r}: use an integer") from None
+
+
+def as_shape(shape: int | Sequence[int], what: str = "shape") -> Shape:
+    """A shape from an int or a sequence of them."""
+    sizes = shape if isinstance(shape, Sequence) else (shape,)
+    found = tuple([as_int(size, what) for size in sizes])
+    if any(size < 0 for size in found):
+        raise ShapeError(f"{what} {found}: has a negative size")
+    return found
+
+
+def as_axis(axis: int, ndim: int) -> int:
+    """An axis counted from the front."""
+    found = as_int(axis, "axis")
+    if not -ndim <= found < ndim:
+        raise AxisError(f"axis {found}: the array has {ndim} dimensions")
+    return found % ndim
+
+
+def as_axes(axes: Axes, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front, in the order given; all of them for None."""
+    if axes is None:
+        return tuple(range(ndim))
+    given = axes if isinstance(axes, Sequence) else (axes,)
+    found = tuple([as_axis(axis, ndim) for axis in given])
+    if len(set(found)) != len(found):
+        raise ShapeError(f"axes {tuple(given)}: name an axis of {ndim} dimensions twice")
+    return found
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape in which all meet. Raises ShapeError naming the shapes."""
+    ndim = max([len(shape) for shape in shapes], default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for axis, size in enumerate(shape, ndim - len(shape)):
+            if size == 1 or size == result[axis]:
+                continue
+            if result[axis] != 1:
+                listed = " and ".join(str(shape) for shape in shapes)
+                raise ShapeError(
+                    f"shapes {listed}: do not broadcast, sizes {result[axis]} and {size}"
+                )
+            result[axis] = size
+    return tuple(result)
+
+
+def per_axis(value: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:
+    """One number for each of `count` axes, from one for all or a sequence."""
+    if not isinstance(value, Sequence):
+        return (as_int(value, what),) * count
+    if len(value) != count:
+        raise ShapeError(f"{what} {tuple(value)}: has {len(value)} numbers for {count} axes")
+    return tuple([as_int(item, what) for item in value])

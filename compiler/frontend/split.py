@@ -1,0 +1,203 @@
+"""Cuts the lazy graph into kernels.
+
+A kernel computes one value; everything below it down to values in memory is fused into it. So the
+question is which values go to memory. In this order:
+
+1. What was asked for, and the source of a CONTIGUOUS.
+2. A value with a reduction in its kernel, where reading it through EXPAND, PAD or WINDOWS, or from
+   inside another reduction would run that reduction more often (softmax: the maximum, the sum).
+3. A value with a slow elementwise function (`SLOW`) in its kernel that EXPAND or WINDOWS repeat at
+   least `REPEAT` times.
+4. A value with a reduction in its kernel that is read by more than one kernel, or by one kernel
+   through different views.
+5. A value whose kernel would read more than `MAX_INPUTS` buffers or be deeper than `MAX_DEPTH`.
+
+Everything else is fused: elementwise chains into a reduction and after it (matmul + bias + relu is
+one kernel), movements into the views of loads. Cheap elementwise work is repeated rather than
+stored. Cuts are made at the value, below permutes, reshapes and flips of it.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import IntEnum
+
+from compiler.frontend.build import Built, MemoryOf, build
+from compiler.frontend.graph import MOVEMENTS, Kind, Value, toposort
+from compiler.ir import Op
+
+SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
+REPEAT = 8
+MAX_INPUTS = 32
+MAX_DEPTH = 256
+
+_EXACT_MOVES = frozenset((Kind.PERMUTE, Kind.RESHAPE, Kind.FLIP))
+_REPEATING = frozenset((Kind.EXPAND, Kind.WINDOWS))
+_RERUNNING = frozenset((Kind.EXPAND, Kind.WINDOWS, Kind.PAD, Kind.REDUCE))
+
+
+def split(roots: Sequence[Value], memory_of: MemoryOf) -> tuple[Built, ...]:
+    """The kernels that put every root in memory, in an order in which they can run."""
+    order = toposort(roots, lambda value: memory_of(value) is not None)
+    cuts = find_cuts(order, roots, memory_of)
+
+    def place(value: Value) -> Hashable | None:
+        return value if value in cuts else memory_of(value)
+
+    return tuple([build(value, place) for value in order if value in cuts])
+
+
+def find_cuts(
+    order: Sequence[Value], roots: Iterable[Value], memory_of: MemoryOf
+) -> frozenset[Value]:
+    """The values of a topologically sorted graph that get kernels of their own."""
+    asked = {root for root in roots if memory_of(root) is None}
+    asked.update(value for value in order if value.kind is Kind.CONTIGUOUS)
+    consumers = _consumers(order, memory_of)
+    demands = _demands(order, consumers, asked)
+    fused = _fuse(order, demands, asked, memory_of)
+    forks = _forks(order, consumers, fused)
+    return _fuse(order, demands, asked | forks, memory_of).cuts if forks else fused.cuts
+
+
+def _consumers(order: Sequence[Value], memory_of: MemoryOf) -> dict[Value, list[Value]]:
+    consumers: dict[Value, list[Value]] = {value: [] for value in order}
+    for value in order:
+        if memory_of(value) is None:
+            for child in dict.fromkeys(value.src):
+                consumers[child].append(value)
+    return consumers
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """How a value is read: so as to run its reductions again, and how often each element."""
+
+    reruns: bool = False
+    repeats: float = 1.0
+
+
+def _demands(
+    order: Sequence[Value], consumers: Mapping[Value, list[Value]], asked: Set[Value]
+) -> dict[Value, _Demand]:
+    """Rules 2 and 3, from the top down: moves that keep every element pass the demand on."""
+    demands: dict[Value, _Demand] = {}
+    for value in reversed(order):
+        found = [_Demand()]
+        for consumer in consumers[value]:
+            if consumer.kind in _EXACT_MOVES and consumer not in asked:
+                found.append(demands[consumer])
+            repeats = consumer.size / value.size if consumer.kind in _REPEATING else 1.0
+            found.append(_Demand(consumer.kind in _RERUNNING, repeats))
+        reruns = any(demand.reruns for demand in found)
+        demands[value] = _Demand(reruns, max(demand.repeats for demand in found))
+    return demands
+
+
+class _Work(IntEnum):
+    """The heaviest thing that a kernel does to make a value."""
+
+    CHEAP = 0
+    SLOW = 1
+    REDUCTION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What lies between a value and memory: the work, the buffers read, the longest path."""
+
+    work: _Work
+    inputs: frozenset[Hashable]
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """The cuts of rules 1, 2, 3 and 5, and the work of every value that is not cut."""
+
+    cuts: frozenset[Value]
+    work: Mapping[Value, _Work]
+
+
+def _fuse(
+    order: Sequence[Value],
+    demands: Mapping[Value, _Demand],
+    fixed: Set[Value],
+    memory_of: MemoryOf,
+) -> _Fused:
+    cuts = set(fixed)
+    states: dict[Value, _State] = {}
+    for value in order:
+        memory = memory_of(value)
+        if memory is not None:
+            states[value] = _in_memory(memory)
+            continue
+        _limit_inputs(value, states, cuts)
+        states[value] = state = _state(value, [states[child] for child in value.src])
+        if value in cuts or _is_cut(value, state, demands[value]):
+            cuts.add(value)
+            states[value] = _in_memory(value)
+    return _Fused(frozenset(cuts), {value: state.work for value, state in states.items()})
+
+
+def _in_memory(memory: Hashable) -> _State:
+    return _State(_Work.CHEAP, frozenset((memory,)), 0)
+
+
+def _state(value: Value, below: Sequence[_State]) -> _State:
+    work = max([state.work for state in below], default=_Work.CHEAP)
+    if value.kind is Kind.REDUCE:
+        work = _Work.REDUCTION
+    elif value.kind is Kind.ELEMENTWISE and value.arg in SLOW:
+        work = max(work, _Work.SLOW)
+    inputs = below[0].inputs if len(below) == 1 else _union(below)
+    return _State(work, inputs, 1 + max([state.depth for state in below], default=0))
+
+
+def _union(states: Iterable[_State]) -> frozenset[Hashable]:
+    return frozenset().union(*[state.inputs for state in states])
+
+
+def _is_cut(value: Value, state: _State, demand: _Demand) -> bool:
+    if state.work is _Work.REDUCTION and demand.reruns:
+        return True
+    return (state.work >= _Work.SLOW and demand.repeats >= REPEAT) or state.depth >= MAX_DEPTH
+
+
+def _limit_inputs(value: Value, states: dict[Value, _State], cuts: set[Value]) -> None:
+    """Rule 5: cut the sources that read most until the rest fits."""
+    sources = dict.fromkeys(value.src)
+    while len(_union([states[child] for child in sources])) > MAX_INPUTS:
+        largest = max(sources, key=lambda child: len(states[child].inputs))
+        cuts.add(largest)
+        states[largest] = _in_memory(largest)
+
+
+_MANY = object()
+
+
+def _forks(
+    order: Sequence[Value], consumers: Mapping[Value, list[Value]], fused: _Fused
+) -> frozenset[Value]:
+    """Rule 4, from the top down: reductions that would run for several readers.
+
+    A reader is a kernel, or a movement inside one: through it a value is seen in another order.
+    """
+    forks: set[Value] = set()
+    readers: dict[Value, object] = {}
+    for value in reversed(order):
+        found = {_reader(consumer, fused.cuts, forks, readers) for consumer in consumers[value]}
+        readers[value] = found.pop() if len(found) == 1 else _MANY
+        is_heavy = fused.work[value] is _Work.REDUCTION and value not in fused.cuts
+        if is_heavy and readers[value] is _MANY and value.kind not in _EXACT_MOVES:
+            forks.add(value)
+    return frozenset(forks)
+
+
+def _reader(
+    consumer: Value, cuts: Set[Value], forks: Set[Value], readers: Mapping[Value, object]
+) -> object:
+    if consumer in cuts or consumer in forks:
+        return consumer
+    if consumer.kind in MOVEMENTS and readers[consumer] is not _MANY:
+        return consumer
+    return readers[consumer]

@@ -1,0 +1,72 @@
+"""Memory behind values: an array of the host's until a device needs it, then a device buffer."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.backends import Buffer, open_device
+from compiler.frontend import graph
+from compiler.frontend.dtypes import as_dtype, to_numpy
+from compiler.frontend.graph import Kind, Value
+from compiler.ir import DType
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Storage:
+    """`size` elements on a device, compared by identity. Filled once, never written again."""
+
+    device: str
+    dtype: DType
+    size: int
+    host: Array | None = None  # given up when it is uploaded
+    buffer: Buffer | None = None
+
+    def on_device(self) -> Buffer:
+        """The device's buffer; the first call uploads."""
+        if self.buffer is None:
+            assert self.host is not None
+            device = open_device(self.device)
+            buffer = device.allocate(self.dtype, self.size)
+            device.upload(buffer, self.host)
+            self.buffer, self.host = buffer, None
+        return self.buffer
+
+    def on_host(self) -> Array:
+        """A new flat array of the elements."""
+        if self.buffer is None:
+            assert self.host is not None
+            return self.host.copy()
+        return open_device(self.device).download(self.buffer).view(to_numpy(self.dtype))
+
+
+_computed: WeakKeyDictionary[Value, Storage] = WeakKeyDictionary()  # filled by `remember` alone
+
+
+def remember(value: Value, storage: Storage) -> None:
+    """Note that `storage` holds the elements of `value`: no kernel computes it again."""
+    _computed[value] = storage
+
+
+def storage_of(value: Value) -> Storage | None:
+    """The memory that holds the elements of `value` row by row, if there is any."""
+    if value.kind is Kind.SOURCE:
+        return value.arg  # type: ignore[no-any-return]  # arg is typed by Kind
+    return _computed.get(value)
+
+
+def from_array(array: Array, device: str) -> Value:
+    """A value with a snapshot of the array's elements."""
+    dtype = as_dtype(array.dtype)
+    flat = np.array(array, to_numpy(dtype), order="C").reshape(-1)  # a copy
+    storage = Storage(device, dtype, flat.size, flat)
+    return graph.source(storage, dtype, array.shape, device)
+
+
+def as_source(value: Value, storage: Storage) -> Value:
+    """The value whose elements `storage` holds, without the graph that led to it."""
+    return graph.source(storage, value.dtype, value.shape, value.device)

@@ -1,0 +1,314 @@
+"""Tensor: a name for a lazy value, with NumPy's methods bound from the modules of their topics.
+
+To add a method: a function of values in a topic module, and a line in the table below.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import update_wrapper, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from compiler.errors import DTypeError, ShapeError
+from compiler.frontend import (
+    convert,
+    creation,
+    dtypes,
+    elementwise,
+    functions,
+    graph,
+    indexing,
+    linalg,
+    movement,
+    reduce,
+    scan,
+    window,
+)
+from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.graph import Value
+from compiler.frontend.operands import Operand
+from compiler.frontend.realize import realize, to_numpy
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+Binary = Callable[[Operand, Operand], Value]
+
+
+def _unwrap(argument: Any) -> Any:  # noqa: ANN401  # whatever a user passes
+    if isinstance(argument, Tensor):
+        return argument.value
+    if isinstance(argument, tuple | list):
+        return type(argument)([_unwrap(item) for item in argument])
+    return argument
+
+
+def _call(function: Callable[..., R], args: tuple[Any, ...], options: dict[str, Any]) -> R:
+    values = {name: _unwrap(option) for name, option in options.items()}
+    return function(*[_unwrap(argument) for argument in args], **values)
+
+
+def _named(bound: F, function: Callable[..., Any]) -> F:
+    update_wrapper(bound, function)
+    return bound
+
+
+def method(
+    function: Callable[Concatenate[Value, P], Value],
+) -> Callable[Concatenate["Tensor", P], "Tensor"]:
+    """A function of a value, as a method; tensors among the arguments are unwrapped."""
+
+    def bound(self: "Tensor", /, *args: P.args, **options: P.kwargs) -> "Tensor":
+        return wrap(_call(function, (self, *args), options))
+
+    return _named(bound, function)
+
+
+def methods(
+    function: Callable[Concatenate[Value, P], tuple[Value, ...]],
+) -> Callable[Concatenate["Tensor", P], "tuple[Tensor, ...]"]:
+    """A function that gives several values, as a method."""
+
+    def bound(self: "Tensor", /, *args: P.args, **options: P.kwargs) -> "tuple[Tensor, ...]":
+        return tuple([wrap(value) for value in _call(function, (self, *args), options)])
+
+    return _named(bound, function)
+
+
+def reading(
+    function: Callable[Concatenate[Value, P], R],
+) -> Callable[Concatenate["Tensor", P], R]:
+    """A function that gives something else than values, as a method."""
+
+    def bound(self: "Tensor", /, *args: P.args, **options: P.kwargs) -> R:
+        return _call(function, (self, *args), options)
+
+    return _named(bound, function)
+
+
+def static(function: Callable[P, Value]) -> "staticmethod[P, Tensor]":
+    """A function without a tensor that it belongs to."""
+
+    @wraps(function)
+    def bound(*args: P.args, **options: P.kwargs) -> "Tensor":
+        return wrap(_call(function, args, options))
+
+    return staticmethod(bound)
+
+
+def reflected(function: Binary) -> "Callable[[Tensor, Operand], Tensor]":
+    """A function of two operands, the tensor being the second."""
+
+    def bound(self: "Tensor", other: Operand) -> "Tensor":
+        return wrap(_call(function, (other, self), {}))
+
+    return bound
+
+
+def in_place(function: Binary) -> "Callable[[Tensor, Operand], Tensor]":
+    """A function of two operands whose result the tensor stands for from then on."""
+
+    def bound(self: "Tensor", other: Operand) -> "Tensor":
+        result = _call(function, (self, other), {})
+        if result.dtype is not self.value.dtype:
+            raise DTypeError(f"in place: {self.value.dtype} cannot hold the {result.dtype} result")
+        if result.shape != self.value.shape:
+            raise ShapeError(f"in place: {self.value.shape} cannot hold {result.shape}")
+        self.value = result
+        return self
+
+    return bound
+
+
+def wrap(value: Value) -> "Tensor":
+    """The tensor that stands for `value`."""
+    tensor = Tensor.__new__(Tensor)
+    tensor.value = value
+    return tensor
+
+
+def _assign(self: "Tensor", index: indexing.Index, value: Operand) -> None:
+    self.value = _call(indexing.setitem, (self, index, value), {})
+
+
+def _iterate(self: "Tensor") -> "Iterator[Tensor]":
+    return (wrap(value) for value in convert.rows(self.value))
+
+
+def _realize(self: "Tensor") -> "Tensor":
+    """Compute the elements now, and keep them."""
+    (self.value,) = realize([self.value])
+    return self
+
+
+def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:
+    """A new array of the elements."""
+    return to_numpy(_realize(self).value)
+
+
+def _repr(self: "Tensor") -> str:
+    value = self.value
+    return f"<Tensor {value.dtype}{list(value.shape)} on {value.device}>"
+
+
+class Tensor:
+    """A lazy array. `device` is the name of a backend; NumPy's rules hold unless stated."""
+
+    __slots__ = ("__weakref__", "value")
+    __array_ufunc__ = None  # operators with NumPy arrays on the left are ours
+    __hash__ = None  # type: ignore[assignment]  # == gives a tensor, as in NumPy
+    value: Value
+
+    def __init__(self, data: object, dtype: DTypeLike | None = None, device: str = "llvm") -> None:
+        self.value = _initial(data, dtype, device)
+
+    realize, numpy = _realize, _numpy
+    to = method(convert.to_device)
+    item, tolist = reading(convert.item), reading(convert.to_list)
+    astype = method(elementwise.astype)
+    shape = property(lambda self: self.value.shape)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+    dtype = property(lambda self: dtypes.to_numpy(self.value.dtype))
+    device = property(lambda self: self.value.device)
+
+    __repr__, __iter__, __setitem__ = _repr, _iterate, _assign
+    __len__, __bool__ = reading(convert.length), reading(convert.as_bool)
+    __int__, __float__ = reading(convert.as_int), reading(convert.as_float)
+    __index__, __array__ = reading(convert.as_index), reading(convert.to_array)
+    __getitem__ = method(indexing.getitem)
+    take = method(indexing.take)
+
+    # operators
+    __neg__, __pos__ = method(elementwise.negative), method(elementwise.positive)
+    __abs__, __invert__ = method(elementwise.abs_), method(elementwise.bitwise_invert)
+    __add__, __radd__ = method(elementwise.add), reflected(elementwise.add)
+    __sub__, __rsub__ = method(elementwise.subtract), reflected(elementwise.subtract)
+    __mul__, __rmul__ = method(elementwise.multiply), reflected(elementwise.multiply)
+    __truediv__, __rtruediv__ = method(elementwise.divide), reflected(elementwise.divide)
+    __floordiv__ = method(elementwise.floor_divide)
+    __rfloordiv__ = reflected(elementwise.floor_divide)
+    __mod__, __rmod__ = method(elementwise.remainder), reflected(elementwise.remainder)
+    __pow__, __rpow__ = method(elementwise.power), reflected(elementwise.power)
+    __matmul__, __rmatmul__ = method(linalg.matmul), reflected(linalg.matmul)
+    __and__, __rand__ = method(elementwise.bitwise_and), reflected(elementwise.bitwise_and)
+    __or__, __ror__ = method(elementwise.bitwise_or), reflected(elementwise.bitwise_or)
+    __xor__, __rxor__ = method(elementwise.bitwise_xor), reflected(elementwise.bitwise_xor)
+    __lshift__ = method(elementwise.bitwise_left_shift)
+    __rlshift__ = reflected(elementwise.bitwise_left_shift)
+    __rshift__ = method(elementwise.bitwise_right_shift)
+    __rrshift__ = reflected(elementwise.bitwise_right_shift)
+    __lt__, __le__ = method(elementwise.less), method(elementwise.less_equal)
+    __gt__, __ge__ = method(elementwise.greater), method(elementwise.greater_equal)
+    __eq__ = reflected(elementwise.equal)  # type: ignore[assignment]  # a tensor, not a bool
+    __ne__ = reflected(elementwise.not_equal)  # type: ignore[assignment]  # likewise
+    __iadd__, __isub__ = in_place(elementwise.add), in_place(elementwise.subtract)
+    __imul__, __itruediv__ = in_place(elementwise.multiply), in_place(elementwise.divide)
+    __ifloordiv__, __imod__ = in_place(elementwise.floor_divide), in_place(elementwise.remainder)
+    __ipow__, __imatmul__ = in_place(elementwise.power), in_place(linalg.matmul)
+    __iand__, __ior__ = in_place(elementwise.bitwise_and), in_place(elementwise.bitwise_or)
+    __ixor__ = in_place(elementwise.bitwise_xor)
+    __ilshift__ = in_place(elementwise.bitwise_left_shift)
+    __irshift__ = in_place(elementwise.bitwise_right_shift)
+
+    # elementwise
+    where = static(elementwise.where)
+    add, subtract = method(elementwise.add), method(elementwise.subtract)
+    multiply, divide = method(elementwise.multiply), method(elementwise.divide)
+    floor_divide, remainder = method(elementwise.floor_divide), method(elementwise.remainder)
+    truncated_divide, fmod = method(elementwise.truncated_divide), method(elementwise.fmod)
+    pow, square = method(elementwise.power), method(elementwise.square)
+    abs, sign, signbit = (
+        method(elementwise.abs_),
+        method(elementwise.sign),
+        method(elementwise.signbit),
+    )
+    floor, ceil, trunc = (
+        method(elementwise.floor),
+        method(elementwise.ceil),
+        method(elementwise.trunc),
+    )
+    round, clip = method(elementwise.round_), method(elementwise.clip)
+    maximum, minimum = method(elementwise.maximum), method(elementwise.minimum)
+    copysign = method(elementwise.copysign)
+    isnan, isinf, isfinite = (
+        method(elementwise.isnan),
+        method(elementwise.isinf),
+        method(elementwise.isfinite),
+    )
+    logical_and, logical_or = method(elementwise.logical_and), method(elementwise.logical_or)
+    logical_xor, logical_not = method(elementwise.logical_xor), method(elementwise.logical_not)
+
+    # functions of floats
+    sqrt, rsqrt, reciprocal = (
+        method(functions.sqrt),
+        method(functions.rsqrt),
+        method(functions.reciprocal),
+    )
+    exp, exp2, expm1 = method(functions.exp), method(functions.exp2), method(functions.expm1)
+    log, log2, log10 = method(functions.log), method(functions.log2), method(functions.log10)
+    log1p, erf = method(functions.log1p), method(functions.erf)
+    sin, cos, tan = method(functions.sin), method(functions.cos), method(functions.tan)
+    sinh, cosh, tanh = method(functions.sinh), method(functions.cosh), method(functions.tanh)
+    sigmoid, relu, silu = (
+        method(functions.sigmoid),
+        method(functions.relu),
+        method(functions.silu),
+    )
+    gelu, softplus = method(functions.gelu), method(functions.softplus)
+    hypot, logaddexp = method(functions.hypot), method(functions.logaddexp)
+
+    # movement
+    T = property(method(movement.permute_dims))
+    mT = property(method(movement.matrix_transpose))  # noqa: N815  # the standard's name
+    reshape, flatten = method(movement.reshape), method(movement.flatten)
+    transpose = permute_dims = method(movement.permute_dims)
+    swapaxes, moveaxis = method(movement.swapaxes), method(movement.moveaxis)
+    expand_dims, squeeze = method(movement.expand_dims), method(movement.squeeze)
+    expand = broadcast_to = method(movement.expand)
+    flip, roll = method(movement.flip), method(movement.roll)
+    repeat, tile = method(movement.repeat), method(movement.tile)
+    pad = method(movement.pad)
+    contiguous = method(graph.contiguous)
+    split, unstack = methods(movement.split), methods(movement.unstack)
+    concat, stack = static(movement.concat), static(movement.stack)
+
+    # reductions
+    sum, prod, mean = method(reduce.sum_), method(reduce.prod), method(reduce.mean)
+    max, min = method(reduce.max_), method(reduce.min_)
+    any, all = method(reduce.any_), method(reduce.all_)
+    var, std = method(reduce.var), method(reduce.std)
+    argmax, argmin = method(reduce.argmax), method(reduce.argmin)
+    count_nonzero = method(reduce.count_nonzero)
+    softmax, log_softmax = method(reduce.softmax), method(reduce.log_softmax)
+    logsumexp, layer_norm = method(reduce.logsumexp), method(reduce.layer_norm)
+    cumsum = cumulative_sum = method(scan.cumsum)
+    cumprod = cumulative_prod = method(scan.cumprod)
+
+    # products and windows
+    matmul, dot = method(linalg.matmul), method(linalg.matmul)
+    vecdot, outer = method(linalg.vecdot), method(linalg.outer)
+    tensordot = method(linalg.tensordot)
+    conv, max_pool, avg_pool = (
+        method(window.conv),
+        method(window.max_pool),
+        method(window.avg_pool),
+    )
+
+    # creation
+    zeros, ones, full = static(creation.zeros), static(creation.ones), static(creation.full)
+    zeros_like, ones_like = method(creation.zeros_like), method(creation.ones_like)
+    full_like = method(creation.full_like)
+    arange, linspace, eye = (
+        static(creation.arange),
+        static(creation.linspace),
+        static(creation.eye),
+    )
+    tril, triu = method(creation.tril), method(creation.triu)
+
+
+def _initial(data: object, dtype: DTypeLike | None, device: str) -> Value:
+    if isinstance(data, Tensor):
+        value = convert.to_device(data.value, device)
+        return value if dtype is None else elementwise.astype(value, dtype)
+    return convert.from_data(data, dtype, device)

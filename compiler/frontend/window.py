@@ -1,0 +1,144 @@
+"""Convolutions and pools over the last axes: windows are views, padding and strides are free.
+
+Shapes are (batch, channels, *spatial). Padding is one number, one per spatial axis, or (before,
+after) for each.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import TypeAlias
+
+from compiler.errors import ShapeError
+from compiler.frontend import dtypes, graph, movement
+from compiler.frontend.elementwise import add, divide
+from compiler.frontend.graph import Number, Pairs, Value
+from compiler.frontend.shapes import per_axis
+from compiler.ir import FLOAT64, Op
+
+Padding: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
+PerAxis: TypeAlias = int | Sequence[int]
+
+
+def conv(
+    x: Value,
+    weight: Value,
+    bias: Value | None = None,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Value:
+    """The cross-correlation of x (n, c, *spatial) with weight (out, c / groups, *kernel)."""
+    _check_conv(x, weight, bias, groups)
+    dtype = dtypes.promote(x.dtype, weight.dtype)
+    wide = dtypes.accumulator(dtype)
+    dims = weight.ndim - 2
+    batch, channels = x.shape[:2]
+    outputs, kernel = weight.shape[0] // groups, weight.shape[2:]
+    padded = _pad(graph.cast(x, wide), _padding(padding, dims), 0)
+    seen = _windows(padded, kernel, stride, dilation)  # n c *out *kernel
+    places = seen.shape[2 : 2 + dims]
+    seen = graph.reshape(seen, (batch, groups, 1, channels // groups, *seen.shape[2:]))
+    order = (0, 1, 2, *range(4, 4 + dims), 3, *range(4 + dims, 4 + 2 * dims))
+    seen = graph.permute(seen, order)  # n g 1 *out c *kernel
+    taps = graph.reshape(
+        graph.cast(weight, wide),
+        (1, groups, outputs, *([1] * dims), channels // groups, *kernel),
+    )
+    shape = (batch, groups, outputs, *places, channels // groups, *kernel)
+    product = graph.elementwise(Op.MUL, graph.expand(seen, shape), graph.expand(taps, shape))
+    summed = graph.reduce(Op.ADD, product, tuple(range(3 + dims, len(shape))))
+    result = graph.reshape(summed, (batch, groups * outputs, *places))
+    if bias is not None:
+        column = graph.reshape(graph.cast(bias, wide), (1, bias.size, *([1] * dims)))
+        result = add(result, column)
+    return graph.cast(result, dtype)
+
+
+def _check_conv(x: Value, weight: Value, bias: Value | None, groups: int) -> None:
+    sizes = f"conv of {x.shape} with {weight.shape} in {groups} groups"
+    if weight.ndim < 3 or x.ndim != weight.ndim:
+        raise ShapeError(f"{sizes}: needs (n, c, *spatial) and (out, c / groups, *kernel)")
+    if x.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
+        raise ShapeError(f"{sizes}: the channels do not fit")
+    if bias is not None and bias.shape != (weight.shape[0],):
+        raise ShapeError(f"{sizes}: bias {bias.shape}, expected ({weight.shape[0]},)")
+
+
+def max_pool(
+    x: Value,
+    kernel: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+) -> Value:
+    """The greatest element of each window; padding never wins. `stride` is the kernel's size."""
+    return _pool(Op.MAX, x, kernel, stride, padding, dilation)
+
+
+def avg_pool(
+    x: Value,
+    kernel: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    count_include_pad: bool = True,
+) -> Value:
+    """The average of each window; padding counts as zeros, or not at all."""
+    dtype = x.dtype if x.dtype.is_float else FLOAT64
+    wide = graph.cast(x, dtypes.accumulator(dtype))
+    total = _pool(Op.ADD, wide, kernel, stride, padding, dilation)
+    if count_include_pad:
+        taps = float(prod(per_axis(kernel, _dims(x, kernel), "kernel")))
+        return graph.cast(divide(total, taps), dtype)
+    one = graph.full(1, wide.dtype, x.shape, x.device)
+    count = _pool(Op.ADD, one, kernel, stride, padding, dilation)
+    return graph.cast(divide(total, count), dtype)
+
+
+def _dims(x: Value, kernel: PerAxis) -> int:
+    return len(kernel) if isinstance(kernel, Sequence) else x.ndim - 2
+
+
+def _pool(
+    op: Op, x: Value, kernel: PerAxis, stride: PerAxis | None, padding: Padding, dilation: PerAxis
+) -> Value:
+    dims = _dims(x, kernel)
+    sizes = per_axis(kernel, dims, "kernel")
+    filler = graph.identity(op, x.dtype)
+    padded = _pad(x, _padding(padding, dims), filler)
+    seen = _windows(padded, sizes, sizes if stride is None else stride, dilation)
+    return graph.reduce(op, seen, tuple(range(seen.ndim - dims, seen.ndim)))
+
+
+def _padding(padding: Padding, dims: int) -> Pairs:
+    if not isinstance(padding, Sequence):
+        return ((padding, padding),) * dims
+    pairs = [tuple(item) if isinstance(item, Sequence) else (item, item) for item in padding]
+    if len(pairs) != dims or any(len(pair) != 2 for pair in pairs):
+        raise ShapeError(f"padding {padding}: needs one number or pair for each of {dims} axes")
+    return tuple([(pair[0], pair[1]) for pair in pairs])
+
+
+def _pad(x: Value, pairs: Pairs, filler: Number) -> Value:
+    widths = ((0, 0),) * (x.ndim - len(pairs)) + pairs
+    return movement.pad(x, widths, constant_values=filler)
+
+
+def _windows(x: Value, kernel: Sequence[int], stride: PerAxis, dilation: PerAxis) -> Value:
+    """(*lead, *spatial) as (*lead, *windows, *places in a window)."""
+    dims = len(kernel)
+    steps, gaps = per_axis(stride, dims, "stride"), per_axis(dilation, dims, "dilation")
+    if min((*kernel, *steps, *gaps)) < 1:
+        raise ShapeError(f"kernel {kernel}, stride {steps}, dilation {gaps}: must be positive")
+    lead = x.ndim - dims
+    for i, (size, step, gap) in enumerate(zip(kernel, steps, gaps, strict=True)):
+        axis = lead + 2 * i
+        if (size - 1) * gap + 1 > x.shape[axis]:
+            raise ShapeError(f"kernel {kernel}, dilation {gaps}: larger than padded {x.shape}")
+        x = graph.windows(x, axis, size, step, gap)
+    places = [lead + 2 * i for i in range(dims)]
+    return graph.permute(x, (*range(lead), *places, *[axis + 1 for axis in places]))
