@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from compiler.backends import open_device
     from compiler.compile import Compiled, compile_kernel
     from compiler.errors import CompilerError
+    from compiler.frontend import Tensor, compiling
     from compiler.ir import Node, parse_node, print_node
     from compiler.observe import (
         CompileEvent,
@@ -31,7 +32,9 @@ _HOMES = {
     "CompilerError": "errors",
     "Node": "ir",
     "Target": "target",
+    "Tensor": "frontend",
     "compile_kernel": "compile",
+    "compiling": "frontend",
     "find_target": "target",
     "observing": "observe",
     "open_device": "backends",
@@ -50,6 +53,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
-    "Compiled", "CompilerError", "Node", "Target", "compile_kernel", "find_target", "observing",
-    "open_device", "parse_node", "print_node", "subscribe", "unsubscribe",
+    "Compiled", "CompilerError", "Node", "Target", "Tensor", "compile_kernel", "compiling",
+    "find_target", "observing", "open_device", "parse_node", "print_node", "subscribe",
+    "unsubscribe",
 ]  # fmt: skip
