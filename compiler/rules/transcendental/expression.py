@@ -1,0 +1,103 @@
+"""Nodes with operators, so that a decomposition reads as the formula that it is."""
+
+from dataclasses import dataclass
+
+from compiler.ir import DType, Node, Op
+from compiler.rules.builder import Builder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expr:
+    """A node and the builder that builds on it. A number beside it is a constant of its dtype."""
+
+    node: Node
+    builder: Builder
+
+    @property
+    def dtype(self) -> DType:
+        return self.node.dtype.scalar
+
+    def __add__(self, other: "Expr | float") -> "Expr":
+        return self._binary(Op.ADD, other)
+
+    def __radd__(self, other: float) -> "Expr":
+        return self._reversed(Op.ADD, other)
+
+    def __sub__(self, other: "Expr | float") -> "Expr":
+        return self._binary(Op.SUB, other)
+
+    def __rsub__(self, other: float) -> "Expr":
+        return self._reversed(Op.SUB, other)
+
+    def __mul__(self, other: "Expr | float") -> "Expr":
+        return self._binary(Op.MUL, other)
+
+    def __rmul__(self, other: float) -> "Expr":
+        return self._reversed(Op.MUL, other)
+
+    def __truediv__(self, other: "Expr | float") -> "Expr":
+        return self._binary(Op.FDIV, other)
+
+    def __rtruediv__(self, other: float) -> "Expr":
+        return self._reversed(Op.FDIV, other)
+
+    def __and__(self, other: "Expr | int") -> "Expr":
+        return self._binary(Op.AND, other)
+
+    def __or__(self, other: "Expr | int") -> "Expr":
+        return self._binary(Op.OR, other)
+
+    def __xor__(self, other: "Expr | int") -> "Expr":
+        return self._binary(Op.XOR, other)
+
+    def __lshift__(self, other: "Expr | int") -> "Expr":
+        return self._binary(Op.SHL, other)
+
+    def __rshift__(self, other: "Expr | int") -> "Expr":
+        return self._binary(Op.SHR, other)
+
+    def __lt__(self, other: "Expr | float") -> "Expr":
+        return self._compare(Op.LT, other)
+
+    def __le__(self, other: "Expr | float") -> "Expr":
+        return self._compare(Op.LE, other)
+
+    def __gt__(self, other: float) -> "Expr":
+        return Expr(self.builder.lt(other, self.node), self.builder)
+
+    def equals(self, other: "Expr | float") -> "Expr":
+        return self._compare(Op.EQ, other)
+
+    def differs(self, other: "Expr | float") -> "Expr":
+        return self._compare(Op.NE, other)
+
+    def rounded(self) -> "Expr":
+        """The nearest integral value, ties to even."""
+        return Expr(self.builder.unary(Op.RINT, self.node), self.builder)
+
+    def like(self, value: float) -> "Expr":
+        """A constant of this dtype."""
+        return Expr(self.builder.const(self.node.dtype, value), self.builder)
+
+    def cast(self, dtype: DType) -> "Expr":
+        return Expr(self.builder.cast(self.node, dtype), self.builder)
+
+    def bitcast(self, dtype: DType) -> "Expr":
+        return Expr(self.builder.bitcast(self.node, dtype), self.builder)
+
+    def where(self, then: "Expr | float", otherwise: "Expr | float") -> "Expr":
+        """`then` where this condition holds, else `otherwise`; one of them is an Expr."""
+        return Expr(self.builder.where(self.node, _plain(then), _plain(otherwise)), self.builder)
+
+    def _binary(self, op: Op, other: "Expr | float") -> "Expr":
+        return Expr(self.builder.binary(op, self.node, _plain(other)), self.builder)
+
+    def _reversed(self, op: Op, other: float) -> "Expr":
+        return Expr(self.builder.binary(op, other, self.node), self.builder)
+
+    def _compare(self, op: Op, other: "Expr | float") -> "Expr":
+        return Expr(self.builder.compare(op, self.node, _plain(other)), self.builder)
+
+
+def _plain(value: "Expr | float") -> "Node | float":
+    return value.node if isinstance(value, Expr) else value
