@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from compiler.backends.reference.kernel import Domain
 from compiler.backends.reference.lowered import run_lowered
 from compiler.backends.reference.views import size_of, store
 from compiler.errors import DeviceError
-from compiler.ir import BFLOAT16, Node, Op, toposort
+from compiler.ir import Node, Op, toposort
 
 _NOTHING: Mapping[str, int] = {}
 
@@ -23,10 +24,10 @@ def evaluate(
 ) -> dict[int, Array]:
     """New contents, by slot, of every buffer that `root` writes; `buffers` stay as they are.
 
-    `root` is any verified stage: an AST, a lowered graph or a PROGRAM. bfloat16 may be given as
-    uint16 bits and is returned as given. A buffer that is only written may be left out: it starts
-    as zeros. Raises DeviceError where a buffer does not fit, or an access that is not masked is out
-    of bounds.
+    `root` is any verified stage: an AST, a lowered graph or a PROGRAM. 16-bit floats may be given
+    as uint16 bits and come back as they were given. A buffer that is only written may be left out:
+    it starts as zeros. Raises DeviceError where a buffer does not fit, an access that is not masked
+    is out of bounds, or work items race for an element of a LOCAL array.
     """
     memory, given = read_memory(root, buffers, variables)
     written = {slot: memory[slot].copy() for slot in written_slots(root)}
@@ -100,6 +101,11 @@ def written_slots(root: Node) -> tuple[int, ...]:
     return tuple(sorted(slots))
 
 
+def _are_bits(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether 16-bit floats meet their bits: as NumPy and some stages hold them."""
+    return given.itemsize == wanted.itemsize == 2 and np.uint16 in (given, wanted)
+
+
 def read_memory(
     root: Node, buffers: Mapping[int, Array], variables: Mapping[str, int]
 ) -> tuple[dict[int, Array], dict[int, Array]]:
@@ -120,8 +126,7 @@ def read_memory(
             array = np.zeros(least, wanted)
         if array is None:
             raise DeviceError(f"buffer {slot}: is missing, give {least} {node.dtype}")
-        is_bits = node.dtype is BFLOAT16 and array.dtype == np.uint16
-        if array.size < least or (array.dtype != wanted and not is_bits):
+        if array.size < least or (array.dtype != wanted and not _are_bits(array.dtype, wanted)):
             raise DeviceError(
                 f"buffer {slot}: is {array.size} {array.dtype}, expected {least} {node.dtype}"
             )

@@ -20,6 +20,7 @@ from compiler.backends.reference.views import (
 from compiler.ir import Node, Op, free_axes, toposort
 
 TEMPORARY_ELEMENTS = 1 << 23  # of all nodes of a box together: 64 MiB of float64
+LEAST_BUDGET = 1 << 14  # elements of one node: fewer are not worth a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Domain(Generic[V, P]):
             for node in order
             if node.op is Op.BUFFER
         }
-        self.budget = max(1 << 14, TEMPORARY_ELEMENTS // len(order))
+        self.budget = max(LEAST_BUDGET, TEMPORARY_ELEMENTS // len(order))
 
     def pieces(self) -> Iterator[Piece[V]]:
         """Every STORE's values, over boxes that tile the output axes."""

@@ -18,6 +18,7 @@ from compiler.errors import DeviceError
 from compiler.ir import ELEMENTWISE, AxisKind, Node, Op
 
 TEMPORARY_ELEMENTS = 1 << 24  # of all steps of a chunk together
+LEAST_CHUNK = 1 << 12  # positions: fewer are not worth a walk over the steps
 _GROUP_KINDS = frozenset((AxisKind.LOCAL, AxisKind.GROUP))
 
 
@@ -28,7 +29,7 @@ def run_lowered(root: Node, memory: dict[int, Array], variables: Mapping[str, in
     if 0 in sizes:
         return
     steps = max(1, len(root.src) if root.op is Op.PROGRAM else _count(plan.body))
-    for intervals in _chunks(plan.lanes, sizes, max(1 << 12, TEMPORARY_ELEMENTS // steps)):
+    for intervals in _chunks(plan.lanes, sizes, max(LEAST_CHUNK, TEMPORARY_ELEMENTS // steps)):
         _Machine(plan, intervals, memory, variables).run()
 
 
@@ -284,19 +285,25 @@ class _Machine:
         if is_write:
             raced |= _foreign(shared.reader[cell], item)
         if np.any(raced):
-            raise DeviceError(
-                f"{node.op.name} of {_name(buffer)}: element {cell[raced][0] % buffer.attr[1]} "
-                "races with another work item, a BARRIER is missing"
-            )
+            raise _race(node, buffer, cell[raced])
         noted = shared.writer if is_write else shared.reader
         several = _foreign(noted[cell], item)
         noted[cell] = item
-        noted[cell[noted[cell] != item]] = -2
+        several |= noted[cell] != item  # in this very access
+        if is_write and np.any(several):
+            raise _race(node, buffer, cell[several])
         noted[cell[several]] = -2
 
 
 def _foreign(noted: Array, item: Array) -> Array:
     return np.asarray((noted != -1) & (noted != item))
+
+
+def _race(node: Node, buffer: Node, cells: Array) -> DeviceError:
+    element = cells[0] % buffer.attr[1]
+    return DeviceError(
+        f"{node.op.name} of {_name(buffer)}: element {element} races with another work item"
+    )
 
 
 def _buffer(node: Node) -> Node:
