@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from compiler.ir import Node, Op, toposort
 from compiler.options import Transcendental
 from compiler.passes.context import Context
-from compiler.rules import Builder
+from compiler.rules import DECOMPOSITIONS, Builder
 from compiler.rules.decompose import FUNCTIONS, LOWERINGS, Lowering, lower
 
 _NO_FUNCTIONS: Mapping[Op, Lowering] = {}
@@ -15,11 +15,8 @@ _NO_FUNCTIONS: Mapping[Op, Lowering] = {}
 def decompose(root: Node, context: Context) -> Node:
     """Every op by its lowering; functions by their decomposition unless the platform has them."""
     is_portable = context.options.math.transcendental is Transcendental.PORTABLE
-    functions = PORTABLE if is_portable else _NO_FUNCTIONS
+    functions = DECOMPOSITIONS if is_portable else _NO_FUNCTIONS
     return Decomposition(context.builder, functions).lower(root)
-
-
-PORTABLE: Mapping[Op, Lowering] = _NO_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)

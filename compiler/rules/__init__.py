@@ -5,6 +5,7 @@ from compiler.rules.builder import Application, Rule, RulesByOp, index_by_op
 from compiler.rules.builder import Builder as RuleBuilder
 from compiler.rules.fold import cast_value, constant_of
 from compiler.rules.linear import build_linear, exact_interval, exact_linear, linear
+from compiler.rules.transcendental import DECOMPOSITIONS, MAX_ULP
 
 ALL = (
     *fold.RULES,  # constants first: the other rules may then take one operand to be no constant
@@ -27,6 +28,8 @@ class Builder(RuleBuilder):
 
 __all__ = [
     "ALL",
+    "DECOMPOSITIONS",
+    "MAX_ULP",
     "Application",
     "Builder",
     "Rule",
