@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.ir import AxisKind, Node, Op, Size, ViewStack, depends_on, intern, toposort
+from compiler.ir import AxisKind, Node, Op, Size, depends_on, intern, toposort
 from compiler.kernel.axis import Axis
 from compiler.kernel.indexing import Indexer, index_dtype
 from compiler.kernel.kernel import Kernel, root_origin
@@ -30,18 +30,20 @@ class Access:
 
 def accesses(kernel: Kernel) -> tuple[Access, ...]:
     """Every LOAD and STORE of the AST, sources first."""
-    found: list[Access] = []
-    indices: dict[str, Node] = {}
-    indexer = Indexer(Builder(), index_dtype(kernel))  # scratch: these nodes are not compiled
-    for node in toposort(kernel.ast):
-        if node.op is not Op.LOAD and node.op is not Op.STORE:
-            continue
-        stack: ViewStack = node.attr[0]
-        if len(stack.views) > 1 and not indices:
-            indices = _make_indices(kernel, indexer)
-        is_plain = len(stack.views) == 1
-        found.append(_plain(kernel, node) if is_plain else _stacked(node, indexer, indices))
-    return tuple(found)
+    order = toposort(kernel.ast)
+    nodes = [node for node in order if node.op is Op.LOAD or node.op is Op.STORE]
+    if all(len(node.attr[0].views) == 1 for node in nodes):
+        return tuple([_plain(kernel, node) for node in nodes])
+    indexer = Indexer(Builder(), index_dtype(kernel, order))  # scratch: these are not compiled
+    indices = _make_indices(kernel, indexer)
+    return tuple(
+        [
+            _plain(kernel, node)
+            if len(node.attr[0].views) == 1
+            else _stacked(node, indexer, indices)
+            for node in nodes
+        ]
+    )
 
 
 def _plain(kernel: Kernel, node: Node) -> Access:

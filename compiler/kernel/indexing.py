@@ -8,6 +8,7 @@ from compiler.ir import INT32, INT64, DType, Kind, Node, Op, Size, View, ViewSta
 from compiler.kernel.kernel import Kernel, greatest, span
 from compiler.rules import Builder, build_linear, linear
 
+_RANGE = Op.RANGE
 _INT32_MAX = int(INT32.highest)
 
 
@@ -74,7 +75,9 @@ class Indexer:
         terms: dict[Node, int] = {}
         constant = 0
         for index, stride in parts:
-            if isinstance(stride, int):
+            if index.op is _RANGE and isinstance(stride, int):
+                terms[index] = terms.get(index, 0) + stride
+            elif isinstance(stride, int):
                 inner, more = linear(index)
                 constant += more * stride
                 for term, factor in inner.items():
@@ -131,10 +134,10 @@ def _may_wrap(size: Node) -> bool:
     return False
 
 
-def index_dtype(kernel: Kernel) -> DType:
-    """int32 where every intermediate index of the kernel is proven to fit, else int64."""
+def index_dtype(kernel: Kernel, order: Sequence[Node]) -> DType:
+    """int32 where every index of the kernel is proven to fit, else int64. `order` is its AST's."""
     largest = [span(kernel, name) for name, _ in kernel.domain]
-    for node in toposort(kernel.ast):
+    for node in order:
         stack = node.attr[-1] if node.op in (Op.LOAD, Op.STORE, Op.CONST) else None
         if stack is not None and _largest_value(stack, largest) > _INT32_MAX:
             return INT64

@@ -9,12 +9,16 @@ from compiler.kernel.indexing import Indexer, index_dtype
 from compiler.kernel.kernel import Kernel, root_origin
 from compiler.rules import Builder
 
+_EFFECTS = (Op.STORE, Op.SINK)
 _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
 
 
 def to_nodes(kernel: Kernel, builder: Builder) -> Node:
     """The kernel in Spec.INDEXED: WRITEs over RANGEs; the SINK lists the loops in nesting order."""
-    lowering = _Lowering(kernel, Indexer(builder, index_dtype(kernel)), _closers(kernel), {}, {})
+    order = toposort(kernel.ast)
+    index = Indexer(builder, index_dtype(kernel, order))
+    lowering = _Lowering(kernel, index, _closers(order), {}, {})
+    lowering.values_of(order, ())
     stores = [lowering.store(node) for node in kernel.ast.src]
     loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
     return intern(Op.SINK, VOID, tuple(stores), (loops,))
@@ -66,10 +70,15 @@ class _Lowering:
         return intern(Op.WRITE, VOID, src if gate is None else (*src, gate))
 
     def value(self, root: Node, clones: _Clones) -> Node:
-        for node in toposort(root):
-            if (node, clones) not in self.values:
-                self.values[node, clones] = self.lower(node, clones)
+        if (root, clones) not in self.values:
+            self.values_of(toposort(root), clones)
         return self.values[root, clones]
+
+    def values_of(self, order: list[Node], clones: _Clones) -> None:
+        """Lower all values of `order`, in order."""
+        for node in order:
+            if node.op not in _EFFECTS and (node, clones) not in self.values:
+                self.values[node, clones] = self.lower(node, clones)
 
     def lower(self, node: Node, clones: _Clones) -> Node:
         match node.op:
@@ -137,10 +146,10 @@ class _Lowering:
         return self.loops[clones]
 
 
-def _closers(kernel: Kernel) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _closers(order: list[Node]) -> dict[str, tuple[tuple[str, ...], ...]]:
     """For each reduce axis of the AST, the distinct sets of axes that REDUCEs close with it."""
     found: dict[str, list[tuple[str, ...]]] = {}
-    for node in toposort(kernel.ast):
+    for node in order:
         if node.op is Op.REDUCE:
             for name in node.attr[1]:
                 known = found.setdefault(name, [])

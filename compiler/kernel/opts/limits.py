@@ -7,9 +7,11 @@ from compiler.target import Target
 
 def why_over_limits(kernel: Kernel, target: Target) -> str | None:
     """Why a work-group of `target` cannot hold the kernel."""
+    if not kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP):
+        return None
     items = iterations(kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP))
     limit = target.capabilities.max_group_items
-    if kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP) and items > limit:
+    if items > limit:
         return f"a work-group of {items} items, {target.backend} has {limit} at most"
     needed = shared_bytes(kernel)
     if needed > target.capabilities.shared_bytes:
