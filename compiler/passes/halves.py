@@ -47,7 +47,7 @@ class _Halves:
     builder: Builder
     has_float16: bool  # the target converts between float16 and float32 itself
     done: dict[Node, Node] = field(default_factory=dict)
-    stored: dict[Node, Node] = field(default_factory=dict)  # float32 value -> its stored form
+    stored: dict[tuple[Node, DType], Node] = field(default_factory=dict)  # (float32, half) -> bits
 
     def lower(self, node: Node, src: tuple[Node, ...]) -> Node:
         b, dtype = self.builder, node.dtype
@@ -74,7 +74,7 @@ class _Halves:
         """CAST and BITCAST, to and from halves."""
         b, source, target = self.builder, node.src[0].dtype, node.dtype
         if node.op is Op.BITCAST:
-            bits = b.bitcast(self.bits(x, source), UINT16) if _is_half(source) else x
+            bits = b.bitcast(self.store(x, source), UINT16) if _is_half(source) else x
             if _is_half(target):
                 return FORMATS[target.scalar].from_bits(b, b.bitcast(bits, UINT16))
             return b.bitcast(bits, target)
@@ -97,13 +97,13 @@ class _Halves:
             value = b.cast(raw, FLOAT32)
         else:
             value = FORMATS[dtype.scalar].from_bits(b, raw)
-        self.stored.setdefault(value, raw)
+        self.stored.setdefault((value, dtype), raw)
         return value
 
     def store(self, value: Node, dtype: DType) -> Node:
         """The stored form of a float32 that holds a half, or that is to be rounded to one."""
-        found = self.stored.get(value)
-        if found is not None and found.dtype is self.memory(dtype):
+        found = self.stored.get((value, dtype))
+        if found is not None:
             return found
         if self.is_native(dtype):
             return self.builder.cast(value, FLOAT16)
@@ -111,9 +111,6 @@ class _Halves:
 
     def rounded(self, value: Node, dtype: DType) -> Node:
         return self.load(self.store(value, dtype), dtype)
-
-    def bits(self, value: Node, dtype: DType) -> Node:
-        return self.store(value, dtype)
 
 
 def _is_exact(x: Node, target: DType) -> bool:
