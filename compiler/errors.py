@@ -55,5 +55,9 @@ class BuildError(CompilerError):
         self.log = log
 
 
+class ModelError(CompilerError):
+    """A model file that cannot be read, is not supported, or is fed wrongly."""
+
+
 class DeviceError(CompilerError):
     """A device that is missing, or that failed while running a kernel."""

@@ -1,0 +1,42 @@
+"""Inputs for a model that nobody gave any: seeded, so they are the same everywhere."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from compiler.errors import ModelError
+from compiler.frontend.dtypes import as_dtype, to_numpy
+from compiler.frontend.onnx.model import Input, Model
+from compiler.frontend.storage import Array
+from compiler.ir import BOOL
+
+SEED = 0
+UNBOUND = 2  # the size of a dimension that neither the model nor the user fixes
+
+
+def default_feed(
+    model: Model, dims: Mapping[str, int] | None = None, given: Mapping[str, Array] | None = None
+) -> dict[str, Array]:
+    """The given arrays, and for every other input normal numbers (small integers, coins)."""
+    bound, feed = dict(dims or {}), dict(given or {})
+    names = {dim for item in model.inputs for dim in item.shape if isinstance(dim, str)}
+    unknown = sorted(set(bound) - names)
+    if unknown:
+        listed = ", ".join(sorted(names)) or "none"
+        raise ModelError(f"dimension {unknown[0]}: the model has {listed}")
+    random = np.random.default_rng(SEED)
+    return {
+        item.name: feed[item.name] if item.name in feed else _array(item, bound, random)
+        for item in model.inputs
+    }
+
+
+def _array(item: Input, dims: Mapping[str, int], random: np.random.Generator) -> Array:
+    shape = [dims.get(dim, UNBOUND) if isinstance(dim, str) else dim for dim in item.shape]
+    dtype = as_dtype(item.dtype)
+    if dtype.is_float:
+        return random.standard_normal(shape).astype(to_numpy(dtype))
+    if dtype is BOOL or dtype.bits > 8:  # wide integers are positions: 0 and 1 are in any range
+        return random.integers(0, 2, shape).astype(to_numpy(dtype))
+    low, high = int(dtype.lowest), int(dtype.highest)
+    return random.integers(low, high + 1, shape).astype(to_numpy(dtype))

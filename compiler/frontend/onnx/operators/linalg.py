@@ -1,0 +1,26 @@
+"""Matrix products."""
+
+from compiler.frontend.elementwise import add, multiply
+from compiler.frontend.graph import Value
+from compiler.frontend.linalg import matmul
+from compiler.frontend.movement import matrix_transpose
+from compiler.frontend.onnx.call import Call, Operator
+
+
+def _matmul(call: Call) -> Value:
+    return matmul(call.value(0), call.value(1))
+
+
+def _gemm(call: Call) -> Value:
+    a, b, c = call.value(0), call.value(1), call.optional(2)
+    left = matrix_transpose(a) if call.attribute("transA", 0) else a
+    right = matrix_transpose(b) if call.attribute("transB", 0) else b
+    product = _scaled(matmul(left, right), float(call.attribute("alpha", 1.0)))
+    return product if c is None else add(product, _scaled(c, float(call.attribute("beta", 1.0))))
+
+
+def _scaled(x: Value, factor: float) -> Value:
+    return x if factor == 1.0 else multiply(x, factor)
+
+
+OPERATORS: dict[str, Operator] = {"Gemm": _gemm, "MatMul": _matmul}

@@ -1,0 +1,67 @@
+"""Reductions and positions."""
+
+from collections.abc import Callable
+
+from compiler.frontend import elementwise as ew
+from compiler.frontend import functions, graph, reduce
+from compiler.frontend.graph import Value
+from compiler.frontend.indexing import getitem
+from compiler.frontend.onnx.call import Call, Operator
+
+
+def _over_axes(function: Callable[..., Value]) -> Operator:
+    def operator(call: Call) -> Value:
+        axes = call.axes() or None
+        if axes is None and call.attribute("noop_with_empty_axes", 0):
+            axes = ()
+        keepdims = bool(call.attribute("keepdims", 1))
+        x = call.value(0)
+        return graph.cast(function(x, axes, keepdims=keepdims), x.dtype)
+
+    return operator
+
+
+def _l1(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
+    return reduce.sum_(ew.abs_(x), axes, keepdims=keepdims)
+
+
+def _l2(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
+    return functions.sqrt(reduce.sum_(ew.square(x), axes, keepdims=keepdims))
+
+
+def _log_sum(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
+    return functions.log(reduce.sum_(x, axes, keepdims=keepdims))
+
+
+def _sum_square(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
+    return reduce.sum_(ew.square(x), axes, keepdims=keepdims)
+
+
+def _position(function: Callable[..., Value]) -> Operator:
+    def operator(call: Call) -> Value:
+        x, axis = call.value(0), call.attribute("axis", 0)
+        keepdims = bool(call.attribute("keepdims", 1))
+        if not call.attribute("select_last_index", 0):
+            return function(x, axis, keepdims=keepdims)
+        items = [slice(None)] * x.ndim
+        items[axis] = slice(None, None, -1)
+        found = function(getitem(x, tuple(items)), axis, keepdims=keepdims)
+        return ew.subtract(x.shape[axis] - 1, found)
+
+    return operator
+
+
+OPERATORS: dict[str, Operator] = {
+    "ArgMax": _position(reduce.argmax),
+    "ArgMin": _position(reduce.argmin),
+    "ReduceL1": _over_axes(_l1),
+    "ReduceL2": _over_axes(_l2),
+    "ReduceLogSum": _over_axes(_log_sum),
+    "ReduceLogSumExp": _over_axes(reduce.logsumexp),
+    "ReduceMax": _over_axes(reduce.max_),
+    "ReduceMean": _over_axes(reduce.mean),
+    "ReduceMin": _over_axes(reduce.min_),
+    "ReduceProd": _over_axes(reduce.prod),
+    "ReduceSum": _over_axes(reduce.sum_),
+    "ReduceSumSquare": _over_axes(_sum_square),
+}

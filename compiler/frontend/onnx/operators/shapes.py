@@ -1,0 +1,48 @@
+"""Operators that give constants and shapes: the host knows their results without a kernel."""
+
+import numpy as np
+
+from compiler.errors import ModelError
+from compiler.frontend.creation import full
+from compiler.frontend.graph import Value
+from compiler.frontend.onnx.call import Call, Operator
+from compiler.frontend.storage import from_array
+
+
+def _constant(call: Call) -> Value:
+    for name in ("value", "value_float", "value_floats", "value_int", "value_ints"):
+        if name in call.attributes:
+            dtype = {"f": np.float32, "i": np.int64}.get(name[6:7])
+            return from_array(np.asarray(call.attributes[name], dtype), call.device)
+    raise ModelError(f"Constant {call.name}: has {', '.join(call.attributes)}, expected numbers")
+
+
+def _constant_of_shape(call: Call) -> Value:
+    given = np.asarray(call.attributes.get("value", np.zeros(1, np.float32)))
+    shape = call.ints(0) or ()
+    return full(shape, given.reshape(-1)[0].item(), dtype=given.dtype, device=call.device)
+
+
+def _shape(call: Call) -> Value:
+    shape = call.value(0).shape
+    start, end = call.attribute("start", 0), call.attribute("end", len(shape))
+    return from_array(np.asarray(shape[slice(start, end)], np.int64), call.device)
+
+
+def _size(call: Call) -> Value:
+    return from_array(np.asarray(call.value(0).size, np.int64), call.device)
+
+
+def _range(call: Call) -> Value:
+    start, limit, delta = [call.numbers(i)[0] for i in range(3)]
+    dtype = call.value(0).dtype.name
+    return from_array(np.arange(start, limit, delta).astype(dtype), call.device)
+
+
+OPERATORS: dict[str, Operator] = {
+    "Constant": _constant,
+    "ConstantOfShape": _constant_of_shape,
+    "Range": _range,
+    "Shape": _shape,
+    "Size": _size,
+}
