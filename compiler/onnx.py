@@ -13,19 +13,17 @@ from compiler.frontend.onnx import default_feed, evaluate_reference, load, run
 MAX_ERROR = 1e-4
 
 
-class Dimension(click.ParamType[tuple[str, int]]):
-    """NAME=N."""
-
-    name = "NAME=N"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        """The name and the size."""
+def _dims(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int]:
+    """NAME=N, any number of times."""
+    sizes: dict[str, int] = {}
+    for value in values:
         name, _, size = value.rpartition("=")
         if not name or not size.isdigit():
-            self.fail(f"{value!r} is not NAME=N, for example batch=4", param, ctx)
-        return name, int(size)
+            raise click.BadParameter(f"{value!r} is not NAME=N, for example batch=4")
+        sizes[name] = int(size)
+    return sizes
 
 
 @click.command()
@@ -36,7 +34,12 @@ class Dimension(click.ParamType[tuple[str, int]]):
     help="Arrays by input name; inputs that are not in it get seeded random numbers.",
 )
 @click.option(
-    "--dim", "dims", type=Dimension(), multiple=True, help="The size of a named dimension."
+    "--dim",
+    "dims",
+    metavar="NAME=N",
+    multiple=True,
+    callback=_dims,
+    help="The size of a named dimension.",
 )
 @click.option(
     "--target",
@@ -51,7 +54,7 @@ class Dimension(click.ParamType[tuple[str, int]]):
 def main(
     model: Path,
     feed: Path | None,
-    dims: tuple[tuple[str, int], ...],
+    dims: dict[str, int],
     target: str,
     *,
     compare: bool,
@@ -59,7 +62,7 @@ def main(
 ) -> None:
     """Run MODEL and print what its outputs are; exit 1 if they are not the reference's."""
     try:
-        is_right = _run(model, feed, dict(dims), target, compare=compare, save=save)
+        is_right = _run(model, feed, dims, target, compare=compare, save=save)
     except CompilerError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(3)
