@@ -12,7 +12,7 @@ from typing import TypeAlias
 from compiler.backends.describe import buffer_of
 from compiler.backends.names import Names
 from compiler.errors import BuildError
-from compiler.ir import BOOL, UINT32, UINT64, DType, Kind, Node, Op, bounds
+from compiler.ir import BOOL, ELEMENTWISE, UINT32, UINT64, DType, Kind, Node, Op, bounds
 from compiler.ir.bounds import full
 
 MAX_INLINE = 96  # characters; longer values get a name
@@ -96,6 +96,7 @@ class Dialect:
     backend: str
     type_name: Callable[[DType], str | None]  # None where it has no such type
     literal: Callable[[DType, float], str]
+    is_opaque: Callable[[DType], bool]  # moved and bitcast, but not computed with
     handlers: Mapping[Op, Handler]  # ops that are not plain C
     vectors: Mapping[Op, Handler]  # every op that makes, takes or moves a vector
 
@@ -121,8 +122,20 @@ def write_body(program: Node, name: str, dialect: Dialect, parameters: Mapping[s
         handler = _handler(dialect, node)
         if handler is None:
             raise function.refuse(node, f"{dialect.backend} has no such op")
+        if node.op in _COMPUTING:
+            _refuse_opaque(function, node)
         handler(function, node)
     return "\n".join([*function.top, *function.lines])
+
+
+_COMPUTING = ELEMENTWISE - {Op.BITCAST, Op.WHERE}
+
+
+def _refuse_opaque(function: Function, node: Node) -> None:
+    for dtype in (node.dtype, node.src[0].dtype):
+        if function.dialect.is_opaque(dtype.scalar):
+            why = f"{dtype.scalar} is only moved and bitcast, compute in float32"
+            raise function.refuse(node, why)
 
 
 def _handler(dialect: Dialect, node: Node) -> Handler | None:

@@ -6,7 +6,7 @@ from compiler.backends.names import Names
 from compiler.backends.opencl.ops import SCALAR_HANDLERS, special_handler
 from compiler.backends.opencl.types import literal_writer, memory_type, type_namer
 from compiler.backends.opencl.vectors import VECTOR_HANDLERS
-from compiler.ir import DType, Node, Op
+from compiler.ir import BFLOAT16, FLOAT16, DType, Node, Op
 from compiler.target import Target
 
 
@@ -19,6 +19,7 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
         target.backend,
         type_namer(has_half=has_half),
         literal_writer(has_half=has_half),
+        lambda dtype: dtype is BFLOAT16 or (dtype is FLOAT16 and not has_half),
         {**SCALAR_HANDLERS, Op.SPECIAL: special_handler(grouped)},
         VECTOR_HANDLERS,
     )

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -240,7 +241,13 @@ def _driver_errors(what: str) -> Iterator[None]:
         raise DeviceError(f"opencl: {what}: {' '.join(str(error).split())}") from None
 
 
+_SOURCE_FILE = re.compile(
+    r"[^\s<>=:]*/[^\s<>=:]*\.cl\b"
+)  # a name of the driver's own, new each time
+
+
 def _build_error(program: Program, log: str) -> BuildError:
+    log = _SOURCE_FILE.sub("kernel.cl", log)
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     why = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     return BuildError(

@@ -65,9 +65,11 @@ def _wrapping(function: Function, node: Node, a: Text, sign: str, b: Text) -> Te
 
 def _neg(function: Function, node: Node) -> None:
     value = function.operand(node.src[0])
-    if node.dtype.is_int:
-        zero = Text(f"({function.type(node)})(0)")
+    zero = Text(f"({function.type(node)})(0)")
+    if node.dtype.kind is Kind.INT:
         function.define(node, _wrapping(function, node, zero, "-", value))
+    elif node.dtype.kind is Kind.UINT:
+        function.define(node, Text(f"{zero} - {value}"))
     else:
         function.define(node, Text(f"-{value}"))
 
