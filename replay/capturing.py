@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corpus import PathError, Status, Stored, open_reader, open_writer
-from replay.environment import Settings, with_capture, without_capture
+from replay.environment import VARIABLE, Settings, with_capture, without_capture
 from replay.errors import UsageError
 from replay.worker import ROOT
 from replay.worktree import revision_of
@@ -122,3 +122,15 @@ def _count(corpus: Path) -> int:
             return len(reader)
     except PathError:
         return 0
+
+
+def escapes(environ: Mapping[str, str]) -> list[str]:
+    """Which programs a capture cannot reach, and what in this environment is in its way."""
+    notes = [
+        "capture cannot reach programs started with python -I, -E or -S, or with an emptied "
+        "environment: start them without, or pass PYTHONPATH and " + VARIABLE + " on",
+        "capture cannot reach compilers that do not import `compiler.observe`",
+    ]
+    if VARIABLE in environ:
+        notes.append(f"{VARIABLE} is set: this is itself a captured program")
+    return notes

@@ -1,5 +1,6 @@
 """The one place where the vocabularies of compiler and corpus meet: our compiler as a subject."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from hashlib import sha256
@@ -47,6 +48,7 @@ _KINDS = {
     Role.INOUT: corpus.ArgumentKind.INOUT,
     Role.VARIABLE: corpus.ArgumentKind.VAR,
 }
+_OP = re.compile(r"^%\d+ = ([A-Z][A-Z0-9]*) ", re.MULTILINE)
 _OPTS = {opt.op: opt for opt in OPTS}
 
 
@@ -215,8 +217,7 @@ def _decode_opt(opt: corpus.Opt) -> Opt:
 
 
 def _ops_in(text: str) -> list[str]:
-    words = [line.split(" ") for line in text.splitlines()[1:]]
-    return [line[2] for line in words if len(line) > 2]
+    return _OP.findall(text)
 
 
 class KernelReplay:

@@ -109,14 +109,16 @@ def unified(old: str, new: str, *, max_lines: int | None = None) -> str:
     before = old.splitlines()
     lines: list[str] = []
     shown = 0
-    for hunk in hunks(old, new):
+    places = hunks(old, new)
+    next_starts = [*(hunk.old_start for hunk in places[1:]), len(before)]
+    for hunk, next_start in zip(places, next_starts, strict=False):
         start = max(shown, hunk.old_start - _CONTEXT_LINES)
         end = hunk.old_start + len(hunk.old)
         if start > shown or not lines:
             lines.append(f"@@ line {start + 1} @@")
         lines += [f"  {line}" for line in before[start : hunk.old_start]]
         lines += [f"- {line}" for line in hunk.old] + [f"+ {line}" for line in hunk.new]
-        shown = min(len(before), end + _CONTEXT_LINES)
+        shown = min(next_start, end + _CONTEXT_LINES)
         lines += [f"  {line}" for line in before[end:shown]]
     if max_lines is not None and len(lines) > max_lines:
         lines[max_lines:] = [f"... {len(lines) - max_lines} lines more"]
@@ -151,7 +153,8 @@ def opt_edits(old: Sequence[Opt], new: Sequence[Opt]) -> tuple[str, ...]:
 
 def show_opt(opt: Opt) -> str:
     """An opt in one word and its values, as it is written by hand."""
-    return " ".join([opt.name, *(str(value) for value in opt.fields.values())])
+    by_place = sorted(opt.fields.items(), key=lambda item: (item[0] != "axis", item[0]))
+    return " ".join([opt.name, *(str(value) for _, value in by_place)])
 
 
 def show_opts(opts: Sequence[Opt]) -> str:

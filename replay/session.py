@@ -13,6 +13,7 @@ from replay.errors import UsageError
 from replay.fresh import compare
 from replay.gate import pass_or_fail, with_approvals
 from replay.invocation import Invocation
+from replay.patched import compile_ahead
 from replay.policy import Policy, read_policy
 from replay.recompile import Mode
 from replay.reports.model import Report, quoted
@@ -82,6 +83,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
         if request.against is not None:
             repository = find_repository(crew.paths[0] if crew.paths else Path(ROOT))
             tree = stack.enter_context(checked_out(repository, request.against))
+            compile_ahead(tree)
             old = crew_for(request, invocation, compiler=tree)
         yield Plan(
             crew=crew,

@@ -1,7 +1,7 @@
 """The options that say how to replay, packed into one Request."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,7 +43,7 @@ def replaying_options(function: Callable[..., R]) -> Callable[..., R]:
 
     @functools.wraps(function)
     def wrapped(*arguments: object, **options: Any) -> R:  # noqa: ANN401  # click passes each by name
-        known = {name: options.pop(name) for name in _NAMES}
+        known = {name: options.pop(name, default) for name, default in _DEFAULTS.items()}
         return function(*arguments, request=_request(**known), **options)
 
     decorated: Callable[..., R] = wrapped
@@ -52,11 +52,27 @@ def replaying_options(function: Callable[..., R]) -> Callable[..., R]:
     return decorated
 
 
-_NAMES = (
-    "corpus_path", "keys", "only", "target", "test", "limit", "compiler", "against", "fresh",
-    "mode", "verify", "determinism", "jobs", "record_timeout", "record_memory", "max_changes",
-    "time_budget", "policy",
-)  # fmt: skip
+# Options of `_request`, with what they are where a command does not have them.
+_DEFAULTS: Mapping[str, object] = {
+    "corpus_path": None,
+    "keys": (),
+    "only": (),
+    "target": None,
+    "test": None,
+    "limit": None,
+    "compiler": None,
+    "against": None,
+    "fresh": None,
+    "mode": "pinned",
+    "verify": "changed",
+    "determinism": "changed",
+    "jobs": None,
+    "record_timeout": 60.0,
+    "record_memory": 4096,
+    "max_changes": None,
+    "time_budget": None,
+    "policy": Path("pyproject.toml"),
+}
 
 
 def _request(

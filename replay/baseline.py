@@ -1,0 +1,66 @@
+"""Making what a compiler answers now the baseline of a corpus: for people to decide and review."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from corpus import Form, KernelRecord, Status, export_corpus, key_of, open_reader, open_writer
+from replay.outcome import Outcome, Result
+from replay.subject import Artefact
+
+
+def with_answer(record: KernelRecord, result: Result) -> KernelRecord | None:
+    """`record` with what the compiler answered in `result`; None where that is no baseline."""
+    if result.new is not None and result.outcome is not Outcome.NONDETERMINISTIC:
+        return _answered(record, result.new)
+    if result.outcome is Outcome.ERROR:
+        return msgspec.structs.replace(
+            record,
+            status=Status.FAILED,
+            error=result.reason,
+            applied=None,
+            name=None,
+            source=None,
+            stages=(),
+            launch=None,
+            arguments=(),
+            estimates=None,
+            rewrites=None,
+            numerics=None,
+        )
+    return None
+
+
+def update_corpus(path: Path, new: Mapping[str, KernelRecord]) -> None:
+    """Put new baselines into a corpus; an archive or text form is written anew, whole."""
+    if path.is_dir():
+        with open_writer(path) as writer:
+            for key in sorted(new):
+                writer.replace(new[key])
+        return
+    with open_reader(path) as reader, path.open("rb") as file:
+        is_text = file.read(2) != b"KR" and path.suffix == ".txt"
+        export_corpus(
+            reader,
+            path,
+            form=Form.TEXT if is_text else Form.BINARY,
+            change=lambda record: new.get(key_of(record), record),
+        )
+
+
+def _answered(record: KernelRecord, answer: Artefact) -> KernelRecord:
+    return msgspec.structs.replace(
+        record,
+        status=Status.FINISHED,
+        error=None,
+        applied=answer.applied,
+        name=answer.name,
+        source=answer.source,
+        stages=answer.stages,
+        launch=answer.launch,
+        arguments=answer.arguments,
+        estimates=answer.estimates,
+        rewrites=answer.rewrites,
+        numerics=None,  # of the old answer
+    )

@@ -1,0 +1,114 @@
+"""Small corpora for tests: kernels made by the compiler, recorded as a capture records them."""
+
+from pathlib import Path
+
+import msgspec
+
+from compiler import compile_kernel, find_target, observing, parse_node
+from compiler.observe import CompileStarted
+from corpus import open_reader, open_writer
+from replay.cli import main
+from replay.codec import finished_fields, started_record
+from replay.patched import Patch, copy_compiler
+
+ROW_SUMS = """ir 1
+%0 = BUFFER float32 slot=0 size={rows}
+%1 = BUFFER float32 slot=1 size={all}
+%2 = LOAD float32 %1 view=[({rows},{columns}):({columns},1)]
+%3 = REDUCE float32 %2 op=ADD axes=(r0)
+%4 = STORE void %0 %3 view=[({rows},{columns}):(1,0)]
+%5 = SINK void %4 axes=(g0:{rows},r0:{columns})
+"""
+DIFFERENCE = """ir 1
+%0 = BUFFER float32 slot=0 size={size}
+%1 = BUFFER float32 slot=1 size={size}
+%2 = LOAD float32 %1 view=[({size}):(1)]
+%3 = BUFFER float32 slot=2 size={size}
+%4 = LOAD float32 %3 view=[({size}):(1)]
+%5 = SUB float32 %2 %4
+%6 = STORE void %0 %5 view=[({size}):(1)]
+%7 = SINK void %6 axes=(g0:{size})
+"""
+
+SWAP_SUB = Patch(
+    "compiler/backends/llvm/elementwise.py",
+    "    operands = [function.operand(child) for child in node.src]\n    if key in BINARY:",
+    "    operands = [function.operand(child) for child in node.src]\n"
+    "    if op.name == 'SUB' and dtype.is_float:\n        operands.reverse()\n"
+    "    if key in BINARY:",
+)
+_VALUE = 'value = f"%{self.names.value(node.op)}"\n        self.lines.append(f"  {value} = '
+RENAME = Patch(
+    "compiler/backends/llvm/function.py",
+    _VALUE,
+    _VALUE.replace("value(node.op)", "numbered('x')"),
+)
+SPACING = Patch("compiler/backends/llvm/function.py", _VALUE, _VALUE.replace("} = ", "}  = "))
+DROP_AN_OPT = Patch(
+    "compiler/compile.py",
+    "choose(kernel, target, options) if",
+    "choose(kernel, target, options)[1:] if",
+)
+FORGET_UNROLL = Patch(
+    "compiler/kernel/opts/__init__.py", "OPTS = (Upcast, Unroll, ", "OPTS = (Upcast, "
+)
+HASH_IN_THE_SOURCE = Patch(
+    "compiler/compile.py",
+    "source = backend.render(program, name, arguments, target)",
+    "source = backend.render(program, name, arguments, target) + f'; {hash(name)}'",
+)
+
+
+def before_compiling(*statements):
+    """A patch that runs statements at the start of every compile."""
+    body = "".join(f"    {statement}\n" for statement in statements)
+    line = "    backend = find_backend(target.backend)\n"
+    return Patch("compiler/compile.py", line, body + line)
+
+
+def small_asts():
+    for size in range(2, 8):
+        yield DIFFERENCE.format(size=size)
+    for rows in (3, 5):
+        yield ROW_SUMS.format(rows=rows, columns=12, all=rows * 12)
+
+
+def record_of(text, backend="llvm", **fields):
+    """What a capture records of compiling an AST."""
+    events = []
+    with observing(events.append):
+        compile_kernel(parse_node(text), find_target(backend))
+    started = next(event for event in events if isinstance(event, CompileStarted))
+    finished = finished_fields(events[-1])
+    return msgspec.structs.replace(started_record(started), **{**finished, **fields})
+
+
+def make_corpus(path, records):
+    with open_writer(path) as writer:
+        for record in records:
+            writer.add(record)
+    return path
+
+
+def small_corpus(path):
+    """16 kernels: differences and row sums for both backends."""
+    return make_corpus(
+        path, [record_of(text, backend) for text in small_asts() for backend in ("llvm", "opencl")]
+    )
+
+
+def keys_of(path):
+    with open_reader(path) as reader:
+        return list(reader.keys())
+
+
+def patched(to: Path, *patches):
+    return copy_compiler(to, patches)
+
+
+def run(capsys, *words):
+    """Run `replay`; its exit code, what it printed, and its errors."""
+    capsys.readouterr()
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return code, out, err
