@@ -39,16 +39,34 @@ MAX_NODES = {  # constants not counted
     (Op.EXP2, FLOAT64): 44,
     (Op.LOG2, FLOAT32): 49,
     (Op.LOG2, FLOAT64): 57,
+    (Op.SIN, FLOAT32): 104,
+    (Op.SIN, FLOAT64): 189,
+    (Op.COS, FLOAT32): 101,
+    (Op.COS, FLOAT64): 186,
+    (Op.TAN, FLOAT32): 116,
+    (Op.TAN, FLOAT64): 205,
 }
 EXACT = {
     Op.EXP2: lambda x: mpmath.power(2, x),
     Op.LOG2: lambda x: mpmath.log(x, 2),
+    Op.SIN: lambda x: mpmath.sin(x) if mpmath.isfinite(x) else mpmath.nan,
+    Op.COS: lambda x: mpmath.cos(x) if mpmath.isfinite(x) else mpmath.nan,
+    Op.TAN: lambda x: mpmath.tan(x) if mpmath.isfinite(x) else mpmath.nan,
 }
 INTERESTING = {  # where a function is neither constant nor trivial: uniform samples come from here
     Op.EXP2: ((-160.0, 135.0), (-1.0, 1.0), (-1080.0, 1030.0)),
     Op.LOG2: ((0.5, 2.0), (0.99, 1.01), (0.0, 1e-38)),
+    Op.SIN: ((-1.6, 1.6), (-100.0, 100.0), (-1e9, 1e9)),
+    Op.COS: ((-1.6, 1.6), (-100.0, 100.0), (-1e9, 1e9)),
+    Op.TAN: ((-1.6, 1.6), (-100.0, 100.0), (-1e9, 1e9)),
 }
-SINGLE_LIBRARY = {Op.EXP2: np.exp2, Op.LOG2: np.log2}
+SINGLE_LIBRARY = {
+    Op.EXP2: np.exp2,
+    Op.LOG2: np.log2,
+    Op.SIN: np.sin,
+    Op.COS: np.cos,
+    Op.TAN: np.tan,
+}
 each_function = pytest.mark.parametrize(
     ("op", "dtype"), [(op, dtype) for op in OPS for dtype in DTYPES], ids=lambda value: str(value)
 )
@@ -200,6 +218,9 @@ SPECIAL = {
             (2.0**127, 127.0),
         ),
     ),
+    Op.SIN: ((0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)),
+    Op.COS: ((0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)),
+    Op.TAN: ((0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)),
 }
 
 

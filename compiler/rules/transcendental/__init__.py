@@ -7,12 +7,16 @@ from compiler.rules.builder import Builder
 from compiler.rules.transcendental.exp2 import exp2
 from compiler.rules.transcendental.expression import Expr
 from compiler.rules.transcendental.log2 import log2
+from compiler.rules.transcendental.waves import cos, sin, tan
 
 Decomposition = Callable[[Builder, Node], Node]
 
 FORMULAS: Mapping[Op, Callable[..., Expr]] = {
     Op.EXP2: exp2,
     Op.LOG2: log2,
+    Op.SIN: sin,
+    Op.COS: cos,
+    Op.TAN: tan,
 }
 
 
@@ -36,8 +40,11 @@ DECOMPOSITIONS: Mapping[Op, Decomposition] = {
 # float32 was tried on all arguments (POW: 10**9 pairs), float64 on 10**7, against quad precision.
 # The 16-bit types round a float32 result once.
 _FOUND: Mapping[Op, tuple[float, float]] = {  # float32, float64
-    Op.EXP2: (1.3, 1.2),
-    Op.LOG2: (0.8, 0.9),
+    Op.EXP2: (1.3, 1.3),
+    Op.LOG2: (0.9, 0.9),
+    Op.SIN: (0.9, 0.9),
+    Op.COS: (0.9, 0.9),
+    Op.TAN: (1.3, 1.3),
 }
 MAX_ULP: Mapping[tuple[Op, DType], float] = {
     **{(op, FLOAT32): single for op, (single, _) in _FOUND.items()},
