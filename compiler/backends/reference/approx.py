@@ -93,15 +93,18 @@ def to_working(value: Array, dtype: DType) -> Array:
     return value.astype(np.float64) if dtype.is_float else value
 
 
-def settle(dtype: DType, value: Array, spread: Array, operands: tuple[Approx, ...]) -> Approx:
-    """The result of one rounded operation: `value` before rounding, known up to `spread`.
+def settle(
+    dtype: DType, value: Array, spread: Array, operands: tuple[Approx, ...], *, rounds: bool = True
+) -> Approx:
+    """The result of one operation: `value` before rounding, known up to `spread`.
 
-    Counts the rounding to `dtype` and this evaluation's own, decides overflow, and lets infinities
-    and NaNs through that the operands bring with certainty.
+    Counts the rounding to `dtype`, unless the spread has it, and this evaluation's own; decides
+    overflow, and lets infinities and NaNs through that the operands bring with certainty.
     """
     form = FORMATS[dtype]
     size = np.abs(value)
-    error = (spread + (form.unit + OWN_UNIT) * (size + spread) + form.tiny) * INFLATE
+    unit = form.unit + OWN_UNIT if rounds else OWN_UNIT
+    error = (spread + unit * (size + spread) + form.tiny) * INFLATE
     error = np.where(np.isnan(error), np.inf, error)
     over = size - error >= form.overflow
     error = np.where(over, 0.0, np.where(size + error > form.largest, np.inf, error))

@@ -41,7 +41,7 @@ ULP: dict[Op, float] = {
     Op.ERF: 16.0,
     Op.POW: 16.0,
 }
-HALF_ULP_16 = 1.0  # of the 16-bit types, for every function
+ULP_16 = 1.0  # of the 16-bit types, for every function
 OWN_FUNCTION_UNIT = 2.0**-50  # the platform's float64 functions, used for the reference value
 
 
@@ -202,10 +202,14 @@ def _function(node: Node, values: tuple[Approx, ...]) -> Approx:
         spread = np.zeros_like(value)
     else:
         spread = _SLOPES[node.op](value, *values)
-    own = 2 * form.unit * (HALF_ULP_16 if dtype.bits == 16 else ULP[node.op]) + OWN_FUNCTION_UNIT
     spread = np.where(np.isnan(spread), np.inf, spread)
-    ulps = own * (np.abs(value) + spread) + 4 * form.tiny
-    result = settle(dtype, value, spread + np.where(np.isfinite(value), ulps, 0.0), values)
+    reach = np.where(np.isfinite(value), np.abs(value) + spread, 0.0)
+    count = ULP_16 if dtype.bits == 16 else ULP[node.op]
+    ulp = np.ldexp(form.unit, np.frexp(reach * (1 + 2 * count * form.unit))[1])
+    ulps = count * np.maximum(ulp, form.tiny) + OWN_FUNCTION_UNIT * reach
+    ulps = np.where(np.isinf(reach), np.inf, ulps)
+    given = () if node.op is Op.POW else values  # pow(NaN, 0) is 1
+    result = settle(dtype, value, spread + ulps, given, rounds=False)
     exact = np.ones((), np.bool_)
     for v in values:
         exact = exact & v.is_exact
