@@ -27,12 +27,12 @@ from compiler.ir import (
 
 DTypeLike: TypeAlias = Any  # a DType, a NumPy dtype, a Python or NumPy type, or a name
 
-_OURS: tuple[DType, ...] = (
+ALL: tuple[DType, ...] = (
     BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64,
     FLOAT16, BFLOAT16, FLOAT32, FLOAT64,
 )  # fmt: skip
 _TO_NUMPY: dict[DType, np.dtype[Any]] = {
-    dtype: np.dtype(ml_dtypes.bfloat16 if dtype is BFLOAT16 else dtype.name) for dtype in _OURS
+    dtype: np.dtype(ml_dtypes.bfloat16 if dtype is BFLOAT16 else dtype.name) for dtype in ALL
 }
 _FROM_NUMPY = {theirs: ours for ours, theirs in _TO_NUMPY.items()}
 _INTS = {(Kind.INT, 8): INT8, (Kind.INT, 16): INT16, (Kind.INT, 32): INT32, (Kind.INT, 64): INT64}
@@ -52,7 +52,7 @@ def as_dtype(spec: DTypeLike) -> DType:
     except TypeError:
         found = None
     if found is None:
-        names = ", ".join(dtype.name for dtype in _OURS)
+        names = ", ".join(dtype.name for dtype in ALL)
         raise DTypeError(f"dtype {spec!r}: tensors have none like it, use one of {names}")
     return found
 

@@ -123,7 +123,9 @@ def _floor_floats(a: Value, b: Value) -> tuple[Value, Value]:
     is_far = logical_and(isinf(b), isfinite(a))  # 0 * inf is not 0
     is_across = logical_and(is_far, less(multiply(sign(a), sign(b)), 0))
     rest = where(is_far, where(is_across, b, a), rest)
-    return quotient, rest
+    has_none = logical_and(isinf(a), not_equal(b, 0))  # as NumPy has it
+    quotient = where(is_across, -1.0, quotient)
+    return where(has_none, float("nan"), quotient), rest
 
 
 def power(x1: Operand, x2: Operand) -> Value:

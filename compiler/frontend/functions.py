@@ -175,7 +175,8 @@ def _sinh(x: Value) -> Value:
     near = multiply(add(u, divide(u, add(u, 1.0))), 0.5)
     half = _exp(multiply(size, 0.5))
     result = where(less(size, 30.0), near, multiply(multiply(half, 0.5), half))
-    return where(less(x, 0), negative(result), result)
+    signed = where(less(x, 0), negative(result), result)
+    return where(equal(x, 0), x, signed)  # -0.0
 
 
 def cosh(x: Value) -> Value:

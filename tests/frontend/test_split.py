@@ -1,0 +1,213 @@
+"""Which values get kernels of their own: the rules in the docstring of compiler.frontend.split."""
+
+import numpy as np
+import pytest
+
+from compiler import Tensor, print_node
+from compiler.frontend import split as splitting
+from compiler.frontend.split import split
+from compiler.frontend.storage import storage_of
+from compiler.ir import Op, Spec, toposort, verify
+
+
+def tensor(*shape, dtype=np.float32):
+    return Tensor(np.zeros(shape, dtype), device="reference")
+
+
+def kernels(*tensors):
+    built = split([each.value for each in tensors], storage_of)
+    for kernel in built:
+        verify(kernel.ast, Spec.KERNEL)
+    return built
+
+
+def count(*tensors):
+    return len(kernels(*tensors))
+
+
+def ops(kernel):
+    return [node.op for node in toposort(kernel.ast)]
+
+
+# --- what is fused --------------------------------------------------------------------------------
+
+
+def test_a_chain_of_elementwise_operations_is_one_kernel():
+    x = tensor(4, 5)
+    assert count(((x + 1) * x).exp().sqrt()) == 1
+
+
+def test_movements_are_fused_into_loads():
+    (kernel,) = kernels(tensor(4, 6).T[::-1, 1:].reshape(9, 2) * 2)
+    assert ops(kernel).count(Op.LOAD) == 1
+
+
+def test_matmul_bias_and_relu_are_one_kernel():
+    assert count((tensor(4, 5) @ tensor(5, 6) + tensor(6)).relu()) == 1
+
+
+def test_convolution_bias_and_relu_are_one_kernel():
+    x, w, b = tensor(2, 3, 8, 8), tensor(4, 3, 3, 3), tensor(4)
+    assert count(x.conv(w, b, padding=1).relu()) == 1
+
+
+def test_a_reduction_read_twice_by_one_kernel_stays_inside_it():
+    total = tensor(4, 5).sum(1)
+    assert count(total * total + total) == 1
+
+
+def test_two_reductions_over_the_same_sizes_share_their_axes():
+    (kernel,) = kernels(tensor(4, 5).sum(1) + tensor(4, 5).max(1))
+    assert [name for name, _ in kernel.ast.attr[0]] == ["g0", "r0"]
+
+
+def test_reductions_over_other_sizes_have_axes_of_their_own():
+    (kernel,) = kernels(tensor(4, 5).sum(1) + tensor(4, 6).sum(1))
+    assert [name for name, _ in kernel.ast.attr[0]] == ["g0", "r0", "r1"]
+
+
+# --- what is cut ----------------------------------------------------------------------------------
+
+
+def test_softmax_is_the_maximum_the_sum_and_the_rest():
+    assert count(tensor(4, 5).softmax(1)) == 3
+
+
+def test_variance_takes_two_passes():
+    assert count(tensor(4, 5).var(1)) == 2
+
+
+def test_a_reduction_of_a_reduction_is_two_kernels():
+    for kernel in kernels(tensor(4, 5).sum(1).max()):
+        assert ops(kernel).count(Op.REDUCE) == 1
+    assert count(tensor(4, 5).sum(1).max()) == 2
+
+
+def test_a_reduction_is_not_run_for_padding():
+    assert count(tensor(4, 5).sum(1).pad(2)) == 2
+
+
+def test_a_reduction_read_by_two_kernels_runs_once():
+    total = tensor(4, 5).sum(1)
+    assert count(total + 1, total * 2) == 3
+
+
+def test_a_reduction_read_in_two_orders_by_one_kernel_runs_once():
+    product = tensor(4, 5) @ tensor(5, 4)
+    assert count(product + product.T) == 2
+
+
+def test_the_value_after_the_chain_is_stored_not_the_reduction_before_it():
+    hidden = (tensor(4, 5) @ tensor(5, 6)).relu()
+    first, *_ = kernels(hidden @ tensor(6, 3))
+    assert Op.MAX in ops(first)
+
+
+def test_a_slow_function_is_not_repeated_for_every_column():
+    x = tensor(64, 5)
+    assert count(x.exp() @ tensor(5, 64)) == 2
+    assert count(x.relu() @ tensor(5, 64)) == 1
+
+
+def test_contiguous_asks_for_a_kernel():
+    assert count((tensor(4, 5) + 1).contiguous() * 2) == 2
+
+
+def test_a_kernel_reads_no_more_than_the_limit_of_buffers():
+    total = tensor(4)
+    for _ in range(100):
+        total = total + Tensor(np.ones(4, np.float32), device="reference")
+    for kernel in kernels(total):
+        assert len(kernel.buffers) <= splitting.MAX_INPUTS + 1
+
+
+def test_what_is_in_memory_is_not_computed_again():
+    x = (tensor(4, 5) + 1).realize()
+    assert count(x) == 0
+    assert count(x * 2) == 1
+
+
+def test_a_value_computed_for_one_tensor_serves_another_with_the_same_expression():
+    x = Tensor([[1.0, 2.0]], device="reference")
+    kept = x.sum(1)
+    held = kept.value
+    kept.realize()
+    assert storage_of(held) is not None
+    assert count(x.sum(1)) == 0
+
+
+# --- the form of kernels --------------------------------------------------------------------------
+
+
+def test_padding_an_expression_guards_it():
+    (kernel,) = kernels(tensor(4).exp().pad(1))
+    assert ops(kernel).count(Op.WHERE) >= 1
+
+
+def test_padding_memory_needs_no_guard():
+    (kernel,) = kernels(tensor(4).pad(1).astype("float64"))
+    assert Op.WHERE not in ops(kernel)
+
+
+def test_a_guard_inside_the_same_guard_is_dropped():
+    parts = [tensor(4) * 2 + 1, tensor(3) * 3 + 1]
+    (kernel,) = kernels(Tensor.concat(parts))
+    assert ops(kernel).count(Op.WHERE) == 2
+
+
+def test_memory_that_is_seen_in_two_ways_is_one_buffer():
+    x = tensor(4, 4)
+    (kernel,) = kernels(x + x.T)
+    assert ops(kernel).count(Op.BUFFER) == 2
+    assert ops(kernel).count(Op.LOAD) == 2
+
+
+def test_loads_of_nothing_but_padding_are_zeros():
+    (kernel,) = kernels(tensor(4).pad((0, 4))[4:] + 1)
+    assert Op.LOAD not in ops(kernel)
+
+
+def test_the_same_program_gives_the_same_kernels():
+    def texts():
+        x, w = tensor(8, 8), tensor(8, 8)
+        out = ((x @ w).relu().softmax(1) + x.var(0)) @ w
+        return [print_node(kernel.ast) for kernel in kernels(out)]
+
+    assert texts() == texts()
+
+
+# --- size -----------------------------------------------------------------------------------------
+
+
+def long_chain(length):
+    x = tensor(4)
+    for _ in range(length):
+        x = x + 1
+    return x
+
+
+def branching(length):
+    x, w = tensor(4, 4), tensor(4, 4)
+    for _ in range(length):
+        x = (x @ w).relu() + x
+    return x
+
+
+@pytest.mark.parametrize("program", [long_chain, branching])
+def test_scheduling_visits_grow_with_the_graph_and_no_faster(program):
+    def visits(length):
+        calls = 0
+
+        def counted(value):
+            nonlocal calls
+            calls += 1
+            return storage_of(value)
+
+        split([program(length).value], counted)
+        return calls
+
+    assert visits(400) <= 2.2 * visits(200)
+
+
+def test_a_chain_of_a_thousand_operations_is_cut_by_depth():
+    assert 1000 // splitting.MAX_DEPTH <= count(long_chain(1000)) <= 6
