@@ -66,7 +66,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _import_from(paths: tuple[str, ...], modules: tuple[str, ...]) -> None:
-    """Import packages from directories that other imports must not search."""
+    """Import what the first job would, with directories that no later import searches."""
     importlib.import_module("corpus")  # the parent's, before another tree is on the path
     sys.path.remove(ROOT)
     sys.path[:0] = paths

@@ -62,7 +62,7 @@ class Crew:
     size: int = 1
     limits: Limits = Limits()
     paths: tuple[Path, ...] = ()  # where the compiler under test is, instead of this checkout
-    imports: tuple[str, ...] = ("compiler",)
+    imports: tuple[str, ...] = ("compiler.compile", "replay.codec")  # before time is taken
     hash_seed: int = 0
     sandboxed: bool = True
 
