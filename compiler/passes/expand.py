@@ -37,7 +37,7 @@ def expand(root: Node, context: Context) -> Node:
     lanes = find_lanes(order)
     if not lanes.axes:
         return root
-    axis = choose_vector_axis(order, lanes)
+    axis = choose_vector_axis(order, lanes, context.builder)
     layout = _Layout(lanes, axis, _chunks(axis, lanes, context), {})
     forms = _needed_forms(order, layout)
     limit = context.options.schedule.max_nodes

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.errors import IRError
-from compiler.ir import AxisKind, Node, Op
-from compiler.rules import linear
+from compiler.ir import AxisKind, Node, Op, const
+from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
 _COLLECTORS = frozenset((Op.SINK, Op.BARRIER))  # hold all lanes of their sources
@@ -60,12 +60,12 @@ def stride(offset: Node, axis: int, lanes: Lanes) -> int | None:
     return step
 
 
-def choose_vector_axis(order: Sequence[Node], lanes: Lanes) -> int | None:
+def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int | None:
     """The lane axis along which most accesses are contiguous; None where no access is.
 
     A function of the graph alone, so that every target adds up in the same order.
     """
-    scores = [_score(order, axis, lanes) for axis in range(len(lanes.axes))]
+    scores = [_score(order, axis, lanes, b) for axis in range(len(lanes.axes))]
     worthy = [axis for axis, (contiguous, _) in enumerate(scores) if contiguous]
     if not worthy:
         return None
@@ -78,22 +78,35 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes) -> int | None:
     return max(worthy, key=rank)
 
 
-def _score(order: Sequence[Node], axis: int, lanes: Lanes) -> tuple[int, int]:
+def _score(order: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int]:
     """How many accesses are contiguous along the axis, and how many jump."""
     contiguous = scattered = 0
     for node in order:
         if (node.op is not _READ and node.op is not _WRITE) or node.src[0].op is not Op.BUFFER:
             continue
-        if is_contiguous(node, axis, lanes):
-            contiguous += 1
-        elif stride(node.src[1], axis, lanes) not in (0, 1):
-            scattered += 1
+        step = stride(node.src[1], axis, lanes)
+        contiguous += step == 1 and _has_one_gate(node, axis, lanes, b)
+        scattered += step not in (0, 1)
     return contiguous, scattered
+
+
+def _has_one_gate(access: Node, axis: int, lanes: Lanes, b: Builder) -> bool:
+    """Whether the gate is the same at the first and the last lane, as far as rules can tell."""
+    gate = _gate(access)
+    if not gate or not lanes.depends[gate[0]] >> axis & 1:
+        return True
+    index = lanes.axes[axis]
+    first, last = (const(index.dtype, lane) for lane in (0, lanes.sizes[axis] - 1))
+    return b.rebuild(gate[0], {index: first}) is b.rebuild(gate[0], {index: last})
+
+
+def _gate(access: Node) -> tuple[Node, ...]:
+    return access.src[2 if access.op is _READ else 3 :]
 
 
 def is_contiguous(access: Node, axis: int, lanes: Lanes) -> bool:
     """Whether neighbouring lanes access neighbouring elements under one gate."""
-    gate = access.src[2 if access.op is _READ else 3 :]
+    gate = _gate(access)
     if gate and lanes.depends[gate[0]] >> axis & 1:
         return False
     return stride(access.src[1], axis, lanes) == 1

@@ -6,7 +6,7 @@ from compiler.backends.reference import evaluate
 from compiler.ir import Op, Spec, parse_node, toposort, verify
 from compiler.kernel import apply_all, from_ast, parse_opts, to_nodes
 from compiler.options import DEFAULT
-from compiler.passes import run_pipeline
+from compiler.passes import PIPELINE, Context, run_pipeline
 from compiler.rules import Builder
 
 ROW_SUM = """
@@ -208,3 +208,23 @@ def ops(root):
 
 def count(root, op):
     return ops(root).count(op)
+
+
+def graph(text):
+    """A lowered graph, as it stands."""
+    return parse_node(f"ir 1{text}")
+
+
+def through(root, names, target, options=DEFAULT):
+    """`root` after these passes, each result verified."""
+    context = Context(target, options, Builder())
+    for step in PIPELINE:
+        if step.name in names:
+            root = step.run(root, context)
+            verify(root, step.yields, step.name)
+    return root
+
+
+def of_op(root, op):
+    """The nodes with this op."""
+    return [node for node in toposort(root) if node.op is op]
