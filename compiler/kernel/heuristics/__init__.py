@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from compiler.ir import toposort
 from compiler.kernel.accesses import accesses
 from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.heuristics.grouping import grouping
@@ -10,7 +11,7 @@ from compiler.kernel.heuristics.locals import locals_
 from compiler.kernel.heuristics.matvec import matvec
 from compiler.kernel.heuristics.unrolling import unrolling
 from compiler.kernel.heuristics.upcasts import fallback, masked, reuse
-from compiler.kernel.heuristics.vectors import tile, vectorize
+from compiler.kernel.heuristics.vectors import tile, transposition, vectorize
 from compiler.kernel.kernel import Kernel, Opt
 from compiler.options import CompileOptions, Heuristics
 from compiler.target import Target
@@ -28,9 +29,10 @@ HEURISTICS = (
     Heuristic(matvec, is_last=True),
     Heuristic(grouping, is_last=True),
     Heuristic(tile),  # before all that would upcast its rows and columns otherwise
+    Heuristic(vectorize),
+    Heuristic(transposition),  # of what vectorize found no one axis for
     Heuristic(masked),
     Heuristic(reuse),
-    Heuristic(vectorize),  # before unrolling takes the axis that is contiguous
     Heuristic(unrolling),
     Heuristic(fallback),
     Heuristic(locals_),  # last: it shares out what the others leave
@@ -41,7 +43,7 @@ def choose(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt
     """The opts for a kernel that has none; always legal, a function of the arguments alone."""
     if options.schedule.heuristics is Heuristics.NONE:
         return ()
-    draft = Draft(kernel, target, options.schedule, accesses(kernel))
+    draft = Draft(kernel, target, options.schedule, accesses(kernel), len(toposort(kernel.ast)))
     for heuristic in HEURISTICS:
         chosen = heuristic.choose(draft)
         if heuristic.is_last and chosen is not draft:

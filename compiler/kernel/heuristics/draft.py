@@ -9,6 +9,8 @@ from compiler.kernel.kernel import Kernel, Opt, iterations
 from compiler.options import ScheduleOptions
 from compiler.target import Target
 
+_SPARE = 2  # the passes make more nodes than the AST has, for indices and functions
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -18,6 +20,7 @@ class Draft:
     target: Target
     options: ScheduleOptions
     accesses: tuple[Access, ...]
+    nodes: int  # of the AST
 
     @property
     def has_work_groups(self) -> bool:
@@ -27,11 +30,18 @@ class Draft:
     def has_local_memory(self) -> bool:
         return self.has_work_groups and self.target.capabilities.shared_bytes > 0
 
+    @property
+    def has_lanes(self) -> bool:
+        """Whether something has been upcast or unrolled."""
+        return bool(self.kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL))
+
     def attempt(self, opt: Opt) -> "Draft | None":
-        """The draft with one more opt, None where it is not legal."""
+        """The draft with one more opt, None where it is not legal or makes too large a kernel."""
         if opt.why_illegal(self.kernel, self.target) is not None:
             return None
-        return replace(self, kernel=opt.apply(self.kernel))
+        after = replace(self, kernel=opt.apply(self.kernel))
+        is_large = self.nodes * after.upcasts() > self.options.max_nodes // _SPARE
+        return None if is_large and after.upcasts() > self.upcasts() else after
 
     def or_else(self, opt: Opt) -> "Draft":
         """The draft with one more opt where it is legal, else as it is."""
@@ -57,6 +67,11 @@ class Draft:
     def upcasts(self) -> int:
         """The number of copies of the innermost statement."""
         return iterations(self.kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL))
+
+    def statements(self) -> int:
+        """Like `upcasts`, with lanes counted as vectors where the target has nothing else."""
+        lanes = 1 if self.has_work_groups else self.options.vector_lanes
+        return max(1, self.upcasts() // lanes)
 
     def has_symbolic_outputs(self) -> bool:
         return any(not isinstance(axis.size, int) for axis in self.kernel.output_axes)

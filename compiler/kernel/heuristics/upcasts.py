@@ -1,4 +1,4 @@
-"""Output axes that are upcast for reuse on any target, and by 4 on targets with work-groups."""
+"""Output axes that are upcast: short masked ones, and for reuse on targets with work-groups."""
 
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
@@ -17,7 +17,8 @@ def masked(draft: Draft) -> Draft:
     for axis in reversed(draft.loops(AxisKind.GLOBAL)):
         size = size_of(axis)
         is_masked = any(axis.origin in access.masked for access in draft.accesses)
-        if is_masked and size <= _MASKED_SIZE and total * size <= _MASKED_UPCASTS:
+        is_small = size <= _MASKED_SIZE and total * size <= _MASKED_UPCASTS
+        if is_masked and is_small and draft.statements() * size <= draft.options.max_unrolled:
             chosen = draft.attempt(Upcast(axis.name, size))
             if chosen is not None:
                 draft, total = chosen, total * size
@@ -68,6 +69,6 @@ def _known(draft: Draft, access: Access, axis: Axis) -> int:
 def fallback(draft: Draft) -> Draft:
     """UPCAST the innermost output axis by 4 where nothing has been upcast."""
     axes = draft.loops(AxisKind.GLOBAL)
-    if draft.kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL) or not axes:
+    if not draft.has_work_groups or draft.has_lanes or not axes:
         return draft
     return draft.or_else(Upcast(axes[-1].name, _FALLBACK))

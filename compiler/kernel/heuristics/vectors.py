@@ -1,4 +1,7 @@
-"""Targets without work-groups: register tiles for products, vectors for everything else."""
+"""Targets without work-groups: register tiles for products, vectors for everything else.
+
+What nothing here upcasts is left to the loop vectorizer of the target's own compiler.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +11,12 @@ from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
 from compiler.kernel.heuristics.draft import Draft, divisors, size_of
 from compiler.kernel.heuristics.product import find_product
-from compiler.kernel.opts import MAX_UNROLL, Unroll, Upcast
+from compiler.kernel.kernel import reduces
+from compiler.kernel.opts import Unroll, Upcast
 
-_CHAINS = 4  # independent sums that keep a floating point adder busy
+_CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
+_FEWEST_LANES = 4  # below, sums in lanes cost more than they save
+_SQUARE = 8  # lines of a transposition that are read and written together
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +83,20 @@ def _fixed(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
 
 def vectorize(draft: Draft) -> Draft:
     """UPCAST or UNROLL the axis along which most accesses are contiguous by the vector's lanes."""
-    if draft.has_work_groups or draft.kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL):
+    if draft.has_work_groups or draft.has_lanes:
         return draft
     ranked = [
         (_score(draft, axis), not axis.is_reduce, place, axis)
         for place, axis in enumerate(draft.kernel.axes)
-        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE)
+        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and _lanes(draft, axis)
     ]
-    worthy = [entry for entry in ranked if entry[0] > 0 and _lanes(draft, entry[3])]
+    worthy = [entry for entry in ranked if entry[0] > 0]
     if not worthy:
         return draft
     axis = max(worthy, key=lambda entry: entry[:3])[3]
-    lanes = _lanes(draft, axis)
     if not axis.is_reduce:
-        return draft.or_else(Upcast(axis.name, lanes))
-    return _chains(draft.or_else(Unroll(axis.name, lanes)))
+        return draft.or_else(Upcast(axis.name, _lanes(draft, axis)))
+    return _chains(draft.or_else(Unroll(axis.name, _lanes(draft, axis))))
 
 
 def _score(draft: Draft, axis: Axis) -> int:
@@ -107,14 +112,41 @@ def _score(draft: Draft, axis: Axis) -> int:
 
 
 def _lanes(draft: Draft, axis: Axis) -> int:
-    """The divisor of the axis that takes the fewest vectors per element; 0 if there is none."""
-    limit = min(draft.options.vector_lanes, MAX_UNROLL)
-    amounts = divisors(size_of(axis), limit)
-    return min(amounts, key=lambda lanes: (_vectors(draft, lanes) / lanes, -lanes), default=0)
+    """The divisor of the axis that takes the fewest vectors per element; 0 if there is none.
+
+    Outputs that are sums take several vectors: then as many sums are under way.
+    """
+    lanes = draft.options.vector_lanes
+    is_sum = not axis.is_reduce and bool(reduces(draft.kernel))
+    amounts = divisors(size_of(axis), lanes * _CHAINS if is_sum else lanes)
+    amounts = [n for n in amounts if n <= draft.target.capabilities.max_upcast]
+    if axis.is_reduce:
+        amounts = [amount for amount in amounts if amount >= _FEWEST_LANES]
+    return min(amounts, key=lambda amount: (_vectors(draft, amount) / amount, -amount), default=0)
 
 
 def _chains(draft: Draft) -> Draft:
-    """UPCAST the innermost output axis so that several sums are under way at once."""
+    """UPCAST output axes so that several sums are under way, two of a product: loads are reused."""
     axes = draft.loops(AxisKind.GLOBAL)
-    amounts = divisors(size_of(axes[-1]), _CHAINS) if axes else []
-    return draft.or_else(Upcast(axes[-1].name, amounts[-1])) if amounts else draft
+    for axis in axes[-2:] if find_product(draft) else axes[-1:]:
+        amounts = divisors(size_of(axis), _CHAINS)
+        if amounts:
+            draft = draft.or_else(Upcast(axis.name, amounts[-1]))
+    return draft
+
+
+def transposition(draft: Draft) -> Draft:
+    """UPCAST two axes that are each contiguous in some access: whole lines are read and written."""
+    if draft.has_work_groups or draft.has_lanes or reduces(draft.kernel):
+        return draft
+    lines = [
+        axis
+        for axis in draft.loops(AxisKind.GLOBAL)
+        if any(draft.stride(access, axis) == 1 for access in draft.accesses)
+    ]
+    amounts = [max(divisors(size_of(axis), _SQUARE), default=1) for axis in lines]
+    if len(lines) != 2 or min(amounts) < _FEWEST_LANES:
+        return draft
+    for axis, amount in zip(lines, amounts, strict=True):
+        draft = draft.or_else(Upcast(axis.name, amount))
+    return draft
