@@ -27,7 +27,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One parameter of a kernel: a buffer of `size` elements, or an integer variable."""
+    """One parameter of a kernel: a buffer `data{slot}` of `size` elements, or a variable."""
 
     role: Role
     name: str
@@ -38,6 +38,11 @@ class Argument:
     @property
     def is_buffer(self) -> bool:
         return self.role is not Role.VARIABLE
+
+    @property
+    def key(self) -> int | str:
+        """The slot of its BUFFER or the name of its VAR: the node's first field."""
+        return int(self.name.removeprefix("data")) if self.is_buffer else self.name
 
     @property
     def is_written(self) -> bool:

@@ -41,8 +41,8 @@ class Function:
     dialect: "Dialect"
     uses: Mapping[Node, int]
     last: Mapping[Node, Node | None]  # the effect that precedes each instruction
+    parameters: Mapping[int | str, str]  # by Argument.key
     names: Names = field(default_factory=Names)
-    parameters: dict[str, str] = field(default_factory=dict)
     text: dict[Node, Text] = field(default_factory=dict)
     top: list[str] = field(default_factory=list)  # declarations before everything else
     lines: list[str] = field(default_factory=list)
@@ -101,7 +101,9 @@ class Dialect:
     vectors: Mapping[Op, Handler]  # every op that makes, takes or moves a vector
 
 
-def write_body(program: Node, name: str, dialect: Dialect, parameters: Mapping[str, str]) -> str:
+def write_body(
+    program: Node, name: str, dialect: Dialect, parameters: Mapping[int | str, str]
+) -> str:
     """The statements of `program`. Raises BuildError for what the language lacks."""
     uses: dict[Node, int] = {}
     user: dict[Node, Node] = {}
@@ -114,10 +116,9 @@ def write_body(program: Node, name: str, dialect: Dialect, parameters: Mapping[s
         last[node] = effect
         if node.op in _EFFECTS:
             effect = node
-    function = Function(name, dialect, uses, last, user=user)
+    function = Function(name, dialect, uses, last, parameters, user=user)
     for parameter in parameters.values():
         function.names.unique(parameter)
-    function.parameters.update(parameters)
     for node in program.src:
         handler = _handler(dialect, node)
         if handler is None:
@@ -149,10 +150,10 @@ def _handler(dialect: Dialect, node: Node) -> Handler | None:
 
 
 def _parameter(function: Function, node: Node) -> None:
-    name = f"data{node.attr[0]}" if node.op is Op.BUFFER else node.attr[0]
-    if name not in function.parameters:
-        raise function.refuse(node, f"{name} is not among the arguments")
-    function.text[node] = Text(function.parameters[name], is_atom=True)
+    name = function.parameters.get(node.attr[0])
+    if name is None:
+        raise function.refuse(node, "is not among the arguments")
+    function.text[node] = Text(name, is_atom=True)
 
 
 def _const(function: Function, node: Node) -> None:

@@ -1,5 +1,6 @@
 """LLVM IR to machine code for the host: parse, verify, optimise, emit. No fast-math, no fusing."""
 
+import re
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -61,6 +62,22 @@ def emit_object(source: str, name: str, machine: llvm.TargetMachine) -> bytes:
 def emit_assembly(source: str, name: str, machine: llvm.TargetMachine) -> str:
     """The assembly of `source`, as the object file holds it."""
     return str(machine.emit_assembly(optimized(source, name, machine)))
+
+
+def link_log(source: str, message: str) -> str:
+    """What the linker misses: its own message names only a library that it counts up."""
+    declared = [f.name for f in llvm.parse_assembly(source).functions if f.is_declaration]
+    missing = [
+        name
+        for name in declared
+        if not name.startswith("llvm.") and llvm.address_of_symbol(name) is None
+    ]
+    if missing:
+        return f"error: undefined function {', '.join(missing)}"
+    return f"error: {_COUNTED.sub('library', message)}"
+
+
+_COUNTED = re.compile(r"\blibrary\d+")
 
 
 def build_error(name: str, source: str, log: str) -> BuildError:

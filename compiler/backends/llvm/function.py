@@ -15,7 +15,7 @@ class Function:
         self.lines: list[str] = []
         self.slots: list[str] = []  # allocas: all in the entry block
         self.declared: dict[str, None] = {}
-        self.parameters: dict[str, str] = {}  # argument name -> text
+        self.parameters: dict[int | str, str] = {}  # by Argument.key
         self.text: dict[Node, str] = {}  # operand text of each instruction rendered so far
         self.slot_of: dict[Node, str] = {}
         self.names = Names()

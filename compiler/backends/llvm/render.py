@@ -31,10 +31,10 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
 def _declare(function: Function, argument: Argument) -> str:
     if not argument.is_buffer:
         text = f"%{function.names.variable(argument.name)}"
-        function.parameters[argument.name] = text
+        function.parameters[argument.key] = text
         return f"{type_text(argument.dtype)} {text}"
     text = f"%{function.names.unique(argument.name)}"
-    function.parameters[argument.name] = text
+    function.parameters[argument.key] = text
     return f"ptr noalias {'' if argument.is_written else 'readonly '}{text}"
 
 
@@ -42,10 +42,10 @@ def _declare(function: Function, argument: Argument) -> str:
 
 
 def _parameter(function: Function, node: Node) -> None:
-    name = f"data{node.attr[0]}" if node.op is Op.BUFFER else node.attr[0]
-    if name not in function.parameters:
-        raise function.refuse(node, f"{name} is not among the arguments")
-    function.text[node] = function.parameters[name]
+    text = function.parameters.get(node.attr[0])
+    if text is None:
+        raise function.refuse(node, "is not among the arguments")
+    function.text[node] = text
 
 
 def _const(function: Function, node: Node) -> None:

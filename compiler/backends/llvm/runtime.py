@@ -28,6 +28,7 @@ from compiler.backends.llvm.compile import (
     emit_assembly,
     emit_object,
     find_host,
+    link_log,
 )
 from compiler.errors import DeviceError
 from compiler.ir import DType
@@ -167,7 +168,7 @@ class HostDevice:
         raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
         array = raw[start : start + size * storage.itemsize].view(storage)
-        return HostBuffer(dtype, size, array, array.ctypes.data)
+        return HostBuffer(dtype, size, array, raw.ctypes.data + start)
 
     def wrap(self, array: Array, dtype: DType) -> HostBuffer:
         """The caller's own memory as a buffer: kernels read and write it in place."""
@@ -217,7 +218,8 @@ class HostDevice:
             tracker = library.link(self.jit, f"library{self._libraries}")
             address = tracker[program.name]
         except RuntimeError as error:
-            raise build_error(program.name, program.source, str(error)) from None
+            log = link_log(program.source, str(error))
+            raise build_error(program.name, program.source, log) from None
         return _Loaded(address, tracker)
 
     def assembly(self, program: Program) -> str:
@@ -270,4 +272,5 @@ def open_device(threads: int | None = None) -> HostDevice:
     host = find_host()
     machine = host.machine()
     count = threads or len(os.sched_getaffinity(0))
-    return HostDevice(host, machine, llvm.create_lljit_compiler(host.machine()), Pool(count))
+    jit = llvm.create_lljit_compiler(host.machine(), suppress_errors=True)  # they are raised
+    return HostDevice(host, machine, jit, Pool(count))

@@ -23,7 +23,9 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
         {**SCALAR_HANDLERS, Op.SPECIAL: special_handler(grouped)},
         VECTOR_HANDLERS,
     )
-    stored = {node.attr[0]: node.dtype for node in program.src if node.op is Op.BUFFER}
+    stored: dict[int | str, DType] = {
+        node.attr[0]: node.dtype for node in program.src if node.op is Op.BUFFER
+    }
     names, signature = _parameters(arguments, stored, has_half=has_half)
     body = write_body(program, name, dialect, names)
     size = ", ".join([str(group.get(dimension, 1)) for dimension in range(3)])
@@ -42,23 +44,23 @@ def _group_size(program: Node) -> dict[int, int]:
 
 
 def _parameters(
-    arguments: tuple[Argument, ...], stored: dict[int, DType], *, has_half: bool
-) -> tuple[dict[str, str], list[str]]:
+    arguments: tuple[Argument, ...], stored: dict[int | str, DType], *, has_half: bool
+) -> tuple[dict[int | str, str], list[str]]:
     """The name of each argument in the kernel, and the declarations."""
     names = Names()
-    spelled: dict[str, str] = {}
+    spelled: dict[int | str, str] = {}
     declared: list[str] = []
     for argument in arguments:
         if argument.is_buffer:
-            spelled[argument.name] = names.unique(argument.name)
-            dtype = stored.get(int(argument.name.removeprefix("data")), argument.dtype)
+            spelled[argument.key] = names.unique(argument.name)
+            dtype = stored.get(argument.key, argument.dtype)
             access = "" if argument.is_written else "const "
             element = memory_type(dtype, has_half=has_half)
-            declared.append(f"{access}__global {element} *restrict {spelled[argument.name]}")
+            declared.append(f"{access}__global {element} *restrict {spelled[argument.key]}")
         else:
-            spelled[argument.name] = names.variable(argument.name)
+            spelled[argument.key] = names.variable(argument.name)
             kind = memory_type(argument.dtype, has_half=has_half)
-            declared.append(f"const {kind} {spelled[argument.name]}")
+            declared.append(f"const {kind} {spelled[argument.key]}")
     return spelled, declared
 
 
