@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 
 from compiler.backends import Backend, Launch, Program, arguments_of, find_backend, launch_of
-from compiler.errors import CompilerError
+from compiler.errors import CompilerError, DTypeError
 from compiler.estimates import estimates
-from compiler.ir import Node, Spec, verify
+from compiler.ir import FLOAT64, Node, Spec, toposort, verify
 from compiler.kernel import Kernel, Opt, apply_all, choose, from_ast, kernel_name, to_nodes
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
 from compiler.options import DEFAULT, CompileOptions
@@ -55,6 +55,7 @@ def _compile(
 ) -> Compiled:
     backend = find_backend(target.backend)
     verify(ast, Spec.KERNEL)
+    _check_dtypes(ast, target)
     if backend.takes_ast:
         return _uncompiled(ast, target, options, opts, backend)
     kernel = from_ast(ast)
@@ -81,6 +82,14 @@ def _uncompiled(
     source = backend.render(ast, name, arguments, target)
     result = Program(name, source, target, arguments, Launch(), estimates(ast))
     return Compiled(ast, target, options, opts, (), result, (), 0)
+
+
+def _check_dtypes(ast: Node, target: Target) -> None:
+    if target.capabilities.float64:
+        return
+    for node in toposort(ast):
+        if node.dtype is FLOAT64:
+            raise DTypeError(f"{node!r}: target {target.profile} has no float64, use float32")
 
 
 def _function_name(kernel: Kernel, options: CompileOptions) -> str:

@@ -35,12 +35,16 @@ def _greatest(size: Size) -> int:
 def _operations(ast: Node, order: Sequence[Node]) -> int:
     sizes = {name: _greatest(size) for name, size in ast.attr[0]}
     free = free_axes(list(order), tuple(sizes))
+    computed = {ast}  # not the arithmetic of symbolic sizes
+    for node in reversed(order):
+        if node in computed:
+            computed.update(node.src)
     total = 0
     for node in order:
         axes = free[node]
         if node.op is Op.REDUCE:
             axes = free[node.src[0]].union(node.attr[1])
-        elif node.op not in _COUNTED or node.dtype is BOOL:
+        elif node.op not in _COUNTED or node.dtype is BOOL or node not in computed:
             continue
         operations = 2 if node.op is Op.MULACC else 1
         total += operations * prod([size for name, size in sizes.items() if name in axes])
