@@ -15,6 +15,7 @@ from compiler.frontend.elementwise import (
     equal,
     greater_equal,
     less,
+    logical_and,
     logical_not,
     maximum,
     minimum,
@@ -79,8 +80,8 @@ def _exp(x: Value) -> Value:
     lost = graph.elementwise(Op.MULACC, x, log2_e, negative(scaled))
     lost = add(lost, multiply(x, _LOG2_E_LOW[x.dtype.bits]))
     corrected = add(power, multiply(power, multiply(lost, _LN_2)))
-    is_ordinary = less(abs_(scaled), 1100.0)  # elsewhere the power is 0, inf or NaN
-    return where(is_ordinary, corrected, power)
+    is_ordinary = logical_and(less(0.0, power), less(power, float("inf")))
+    return where(is_ordinary, corrected, power)  # 0, inf and NaN stay as they are
 
 
 def _log2_e_low(bits: int) -> float:

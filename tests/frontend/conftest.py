@@ -29,13 +29,13 @@ def device(request):
     return request.param
 
 
-@pytest.fixture()
+@pytest.fixture
 def tensor(device):
     """Makes tensors of that device."""
     return lambda data, dtype=None: Tensor(data, dtype, device=device)
 
 
-@pytest.fixture()
+@pytest.fixture
 def check():
     """Holds a tensor against NumPy: shape, dtype, and elements exactly or within a tolerance."""
 
@@ -50,7 +50,7 @@ def check():
     return compare
 
 
-@pytest.fixture()
+@pytest.fixture
 def random():
     """Random numbers, the same in every run."""
     return np.random.default_rng(7)
