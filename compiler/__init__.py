@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from compiler.backends import open_device
-    from compiler.compile import Compiled, compile_kernel
+    from compiler.compile import compile_kernel
+    from compiler.compiled import Compiled
     from compiler.errors import CompilerError
     from compiler.frontend import Tensor, compiling
     from compiler.ir import Node, parse_node, print_node
@@ -28,7 +29,7 @@ _HOMES = {
     "CompileFinished": "observe",
     "CompileOptions": "options",
     "CompileStarted": "observe",
-    "Compiled": "compile",
+    "Compiled": "compiled",
     "CompilerError": "errors",
     "Node": "ir",
     "Target": "target",

@@ -1,32 +1,18 @@
 """The whole compiler on one screen: an AST in, a program that a device can build out."""
 
 import re
-from dataclasses import dataclass
 
 from compiler.backends import Backend, Launch, Program, arguments_of, find_backend, launch_of
+from compiler.compiled import Compiled
 from compiler.errors import CompilerError, DTypeError
 from compiler.estimates import estimates
 from compiler.ir import FLOAT64, Node, Spec, toposort, verify
 from compiler.kernel import Kernel, Opt, apply_all, choose, from_ast, kernel_name, to_nodes
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
 from compiler.options import DEFAULT, CompileOptions
-from compiler.passes import Stage, run_pipeline
+from compiler.passes import run_pipeline
 from compiler.rules import Builder
 from compiler.target import Target
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """One compile: the question (ast, target, options, requested opts) and all of the answer."""
-
-    ast: Node
-    target: Target
-    options: CompileOptions
-    requested: tuple[Opt, ...] | None
-    applied: tuple[Opt, ...]
-    program: Program
-    stages: tuple[Stage, ...]
-    rewrites: int  # rule applications: the cost of the compile, free of noise
 
 
 def compile_kernel(
@@ -98,3 +84,6 @@ def _function_name(kernel: Kernel, options: CompileOptions) -> str:
     if options.name is None:
         return derived
     return f"{re.sub(r'[^A-Za-z0-9]', '_', options.name)[:40]}_{derived}"
+
+
+__all__ = ["Compiled", "compile_kernel"]

@@ -11,7 +11,7 @@ from compiler.options import CompileOptions
 from compiler.target import Target
 
 if TYPE_CHECKING:
-    from compiler.compile import Compiled
+    from compiler.compiled import Compiled
     from compiler.kernel import Opt
 
 
