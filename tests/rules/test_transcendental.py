@@ -45,6 +45,10 @@ MAX_NODES = {  # constants not counted
     (Op.COS, FLOAT64): 186,
     (Op.TAN, FLOAT32): 116,
     (Op.TAN, FLOAT64): 205,
+    (Op.TANH, FLOAT32): 54,
+    (Op.TANH, FLOAT64): 80,
+    (Op.ERF, FLOAT32): 61,
+    (Op.ERF, FLOAT64): 105,
 }
 EXACT = {
     Op.EXP2: lambda x: mpmath.power(2, x),
@@ -52,6 +56,8 @@ EXACT = {
     Op.SIN: lambda x: mpmath.sin(x) if mpmath.isfinite(x) else mpmath.nan,
     Op.COS: lambda x: mpmath.cos(x) if mpmath.isfinite(x) else mpmath.nan,
     Op.TAN: lambda x: mpmath.tan(x) if mpmath.isfinite(x) else mpmath.nan,
+    Op.TANH: lambda x: mpmath.tanh(x) if abs(x) < 100 else mpmath.sign(x),
+    Op.ERF: mpmath.erf,
 }
 INTERESTING = {  # where a function is neither constant nor trivial: uniform samples come from here
     Op.EXP2: ((-160.0, 135.0), (-1.0, 1.0), (-1080.0, 1030.0)),
@@ -59,6 +65,8 @@ INTERESTING = {  # where a function is neither constant nor trivial: uniform sam
     Op.SIN: ((-1.6, 1.6), (-100.0, 100.0), (-1e9, 1e9)),
     Op.COS: ((-1.6, 1.6), (-100.0, 100.0), (-1e9, 1e9)),
     Op.TAN: ((-1.6, 1.6), (-100.0, 100.0), (-1e9, 1e9)),
+    Op.TANH: ((-1.0, 1.0), (-20.0, 20.0)),
+    Op.ERF: ((-1.2, 1.2), (-6.5, 6.5)),
 }
 SINGLE_LIBRARY = {
     Op.EXP2: np.exp2,
@@ -66,6 +74,8 @@ SINGLE_LIBRARY = {
     Op.SIN: np.sin,
     Op.COS: np.cos,
     Op.TAN: np.tan,
+    Op.TANH: np.tanh,
+    Op.ERF: np.vectorize(math.erf, otypes=[np.float64]),
 }
 each_function = pytest.mark.parametrize(
     ("op", "dtype"), [(op, dtype) for op in OPS for dtype in DTYPES], ids=lambda value: str(value)
@@ -112,7 +122,7 @@ def extremes(dtype):
 
 
 def sample(op, dtype, count, seed):
-    """`count` arguments, half of all bit patterns, half from interesting ranges; and extremes."""
+    """`count` arguments: half of all bit patterns, half where it matters, and special ones."""
     random = np.random.default_rng(seed)
     real = numpy_dtype(dtype)
     unsigned = np.dtype(f"u{real.itemsize}")
@@ -123,7 +133,8 @@ def sample(op, dtype, count, seed):
     uniform = [
         random.uniform(low, high, count // (2 * len(ranges))).astype(real) for low, high in ranges
     ]
-    return np.concatenate([extremes(dtype), anywhere, *uniform])
+    boundaries = (random.integers(1, 2**20, count // 10) * (math.pi / 4)).astype(real)
+    return np.concatenate([extremes(dtype), anywhere, boundaries, *uniform])
 
 
 def exact_value(op, *values):
@@ -221,6 +232,8 @@ SPECIAL = {
     Op.SIN: ((0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)),
     Op.COS: ((0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN)),
     Op.TAN: ((0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN)),
+    Op.TANH: ((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (25.0, 1.0), (NAN, NAN)),
+    Op.ERF: ((0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (7.0, 1.0), (NAN, NAN)),
 }
 
 

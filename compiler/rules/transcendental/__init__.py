@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType, Node, Op
 from compiler.rules.builder import Builder
+from compiler.rules.transcendental.erf import erf
 from compiler.rules.transcendental.exp2 import exp2
 from compiler.rules.transcendental.expression import Expr
 from compiler.rules.transcendental.log2 import log2
+from compiler.rules.transcendental.tanh import tanh
 from compiler.rules.transcendental.waves import cos, sin, tan
 
 Decomposition = Callable[[Builder, Node], Node]
@@ -17,6 +19,8 @@ FORMULAS: Mapping[Op, Callable[..., Expr]] = {
     Op.SIN: sin,
     Op.COS: cos,
     Op.TAN: tan,
+    Op.TANH: tanh,
+    Op.ERF: erf,
 }
 
 
@@ -45,6 +49,8 @@ _FOUND: Mapping[Op, tuple[float, float]] = {  # float32, float64
     Op.SIN: (0.9, 0.9),
     Op.COS: (0.9, 0.9),
     Op.TAN: (1.3, 1.3),
+    Op.TANH: (1.5, 1.5),
+    Op.ERF: (1.5, 1.5),
 }
 MAX_ULP: Mapping[tuple[Op, DType], float] = {
     **{(op, FLOAT32): single for op, (single, _) in _FOUND.items()},
