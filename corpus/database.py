@@ -217,6 +217,8 @@ def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
         rows = connection.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
         columns = {row[1] for row in connection.execute("PRAGMA table_info(Cache)")}
     except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+            raise LockedCorpusError(path, f"{error}; wait for its writers to end") from None
         raise DamagedCorpusError(
             path, f"its database cannot be read: {error}; restore it from an archive"
         ) from None

@@ -21,10 +21,6 @@ class SelectionError(CorpusError):
     """A key prefix that names no record, or more than one."""
 
 
-class MergeError(CorpusError):
-    """Two corpora that cannot become one as asked."""
-
-
 class RemoteError(CorpusError):
     """A remote store that cannot be reached, or that refuses."""
 

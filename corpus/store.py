@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +60,7 @@ _SETTINGS = {
 }
 _PRAGMAS = (("synchronous", 1), ("cache_size", 8192), ("mmap_size", 0))
 _MODE_RAW = 1
+_POLL_S = 0.01
 
 _REFUSALS: tuple[tuple[str, type[PathError], str], ...] = (
     ("SQLITE_BUSY", LockedCorpusError, "locked by another process for {wait_s:g} s; wait for it"),
@@ -288,6 +290,18 @@ class _SharedCache(diskcache.Cache):  # type: ignore[misc]  # diskcache has no t
 
 def _open_cache(path: Path, wait_s: float) -> _SharedCache:
     """Open or make the database, waiting no longer than asked; diskcache alone would wait 60 s."""
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        try:
+            return _try_to_open_cache(path, wait_s)
+        except LockedCorpusError:
+            # Others who make, close or recover the database at this moment let nobody wait for it.
+            if time.monotonic() >= deadline_s:
+                raise
+        time.sleep(_POLL_S)
+
+
+def _try_to_open_cache(path: Path, wait_s: float) -> _SharedCache:
     try:
         with held_still(path, wait_s):
             pass

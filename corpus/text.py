@@ -41,7 +41,7 @@ def write_text(records: Iterable[KernelRecord], lost: int) -> Iterator[str]:
     yield f"{HEADER}\n" + (f"lost {lost}\n" if lost else "")
     for record in records:
         lines = [f"record {key_of(record)}", *_lines(record)]
-        yield "\n".join(["", *lines, f"checksum {_checksum(lines)}", ""])
+        yield "\n".join(["", *lines, f"checksum {checksum_of(lines)}", ""])
     yield f"\n{_END}\n"
 
 
@@ -146,8 +146,8 @@ def _read_record(block: list[str]) -> KernelRecord:
     while block and not block[-1]:
         block = block[:-1]
     *lines, last = block
-    if last != f"checksum {_checksum(lines)}":
-        raise UnreadableError(f"ends with {last[:40]!r}, its lines give {_checksum(lines)}")
+    if last != f"checksum {checksum_of(lines)}":
+        raise UnreadableError(f"ends with {last[:40]!r}, its lines give {checksum_of(lines)}")
     fields: Fields = {"schema": _SCHEMA}
     at = 1
     while at < len(lines):
@@ -184,6 +184,7 @@ def _values(text: str) -> Words:
     return tuple(values)
 
 
-def _checksum(lines: list[str]) -> str:
+def checksum_of(lines: list[str]) -> str:
+    """Give the checksum that ends a block of these lines."""
     text = "\n".join(lines).encode(errors="surrogateescape")
     return hashlib.sha256(text).hexdigest()[:16]
