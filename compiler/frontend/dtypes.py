@@ -53,7 +53,7 @@ def as_dtype(spec: DTypeLike) -> DType:
         found = None
     if found is None:
         names = ", ".join(dtype.name for dtype in ALL)
-        raise DTypeError(f"dtype {spec!r}: tensors have none like it, use one of {names}")
+        raise DTypeError(f"dtype {spec}: tensors have none like it, use one of {names}")
     return found
 
 

@@ -1,0 +1,44 @@
+"""Products equal NumPy's for every shape it takes."""
+
+import numpy as np
+import pytest
+
+from compiler.errors import ShapeError
+
+SHAPES = [
+    ((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
+    ((2, 1, 3, 4), (5, 4, 2)), ((3, 4), (6, 4, 2)), ((3, 0), (0, 4)), ((1, 1), (1, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), SHAPES)
+def test_matmul_equals_numpys(tensor, check, random, left, right):
+    a, b = random.integers(-4, 5, left), random.integers(-4, 5, right)
+    check(tensor(a) @ tensor(b), a @ b)
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    check(tensor(a) @ tensor(b), a @ b)
+
+
+def test_matmul_of_bools_is_numpys(tensor, check, random):
+    a = random.integers(0, 2, (3, 4)).astype(bool)
+    check(tensor(a) @ tensor(a.T.copy()), a @ a.T)
+
+
+def test_products_of_float16_are_summed_in_float32(tensor, check):
+    a = np.full((1, 4096), 2.0, np.float16)
+    check(tensor(a) @ tensor(a.T.copy()), np.array([[16384]], np.float16))
+
+
+def test_tensordot_vecdot_and_outer_equal_numpys(tensor, check, random):
+    a, b = random.integers(-4, 5, (2, 3, 4)), random.integers(-4, 5, (3, 4, 5))
+    check(tensor(a).tensordot(tensor(b)), np.tensordot(a, b))
+    check(tensor(a).tensordot(tensor(a), ((0, 2), (0, 2))), np.tensordot(a, a, ((0, 2), (0, 2))))
+    check(tensor(a).tensordot(tensor(b), 0), np.tensordot(a, b, 0))
+    check(tensor(a).vecdot(tensor(a)), (a * a).sum(-1))
+    check(tensor(a[0]).outer(tensor(b[0])), np.outer(a[0], b[0]))
+
+
+@pytest.mark.parametrize(("left", "right"), [((3, 4), (3, 4)), ((), (3,)), ((2, 3, 4), (3, 4, 5))])
+def test_matrices_that_do_not_fit_are_a_value_error_that_names_their_shapes(tensor, left, right):
+    with pytest.raises(ShapeError):
+        tensor(np.zeros(left)) @ tensor(np.zeros(right))
