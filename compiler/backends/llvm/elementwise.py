@@ -25,7 +25,7 @@ def _splat(function: Function, node: Node) -> None:
     scalar, count, kind = node.src[0], node.dtype.count, type_text(node.dtype)
     element, value = type_text(scalar.dtype), function.operand(scalar)
     if scalar.op is Op.CONST:
-        function.text[node] = "<" + ", ".join([f"{element} {value}"] * count) + ">"
+        function.text[node] = f"splat ({element} {value})"
         return
     first = function.step("lane", f"insertelement {kind} poison, {element} {value}, i64 0")
     mask = f"<{count} x i32> zeroinitializer"
@@ -139,7 +139,7 @@ def _neg(function: Function, node: Node) -> None:
 def _not(function: Function, node: Node) -> None:
     ones = "true" if node.dtype.scalar is BOOL else "-1"
     if node.dtype.count > 1:
-        ones = "<" + ", ".join([f"{type_text(node.dtype.scalar)} {ones}"] * node.dtype.count) + ">"
+        ones = f"splat ({type_text(node.dtype.scalar)} {ones})"
     function.assign(node, f"xor {type_text(node.dtype)} {function.operand(node.src[0])}, {ones}")
 
 

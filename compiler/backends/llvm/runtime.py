@@ -31,7 +31,7 @@ from compiler.backends.llvm.compile import (
     link_log,
 )
 from compiler.errors import DeviceError
-from compiler.ir import DType
+from compiler.ir import DType, Size
 from compiler.target import LLVM, Target
 
 ALIGNMENT = 64  # a cache line, and the widest vector
@@ -93,7 +93,9 @@ class HostExecutable:
     loaded: _Loaded
     pool: Pool
     function: Callable[..., None]
-    work_ns: float  # of one index of the outermost range
+    count: Size  # of the outermost range
+    work_ns: float  # of one of its indices
+    has_variables: bool
     wanted: tuple[tuple[DType, int], ...] | None  # of each buffer, None where sizes are symbolic
     written: tuple[int, ...]
 
@@ -102,10 +104,9 @@ class HostExecutable:
     ) -> None:
         """Run to the end. Raises DeviceError for arguments that do not fit."""
         values = variables or {}
-        numbers = variable_values(self.program, values)
+        numbers = variable_values(self.program, values) if self.has_variables else ()
         addresses = self._addresses(buffers, values)
-        sizes = self.program.launch.global_size
-        count = size_value(sizes[0], values) if sizes else 1
+        count = self.count if isinstance(self.count, int) else size_value(self.count, values)
         if count <= 0:
             return
         if count == 1 or self.pool.threads == 1 or count * self.work_ns < PARALLEL_NS:
@@ -252,7 +253,9 @@ def _executable(program: Program, loaded: _Loaded, pool: Pool) -> HostExecutable
         loaded,
         pool,
         function,
+        (*program.launch.global_size, 1)[0],
         _work_ns(program),
+        len(buffers) < len(program.arguments),
         tuple(fixed) if len(fixed) == len(buffers) else None,
         tuple([index for index, argument in enumerate(buffers) if argument.is_written]),
     )
