@@ -16,10 +16,9 @@ Number: TypeAlias = int | float | bool
 Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
 
 _CONST = Op.CONST
+_SIZE, _AXES, _VIEWS = Field.SIZE, Field.AXES, Field.VIEWS
 _SYMBOLIC_OPS = frozenset(
-    op
-    for op, fields in FIELDS.items()
-    if any(kind in (Field.SIZE, Field.VIEWS, Field.AXES) for _, kind in fields)
+    op for op, fields in FIELDS.items() if any(kind in (_SIZE, _AXES, _VIEWS) for _, kind in fields)
 )
 
 
@@ -105,15 +104,16 @@ def _as_float(value: float) -> float:
 
 def attr_nodes(node: Node) -> tuple[Node, ...]:
     """The symbolic sizes inside a node's attributes, left to right."""
-    if node.op not in _SYMBOLIC_OPS:
+    op, attr = node.op, node.attr
+    if op not in _SYMBOLIC_OPS or (op is _CONST and attr[1] is None):
         return ()
     found: list[Node] = []
-    for (_, kind), value in zip(FIELDS[node.op], node.attr, strict=True):
-        if kind is Field.SIZE and isinstance(value, Node):
+    for (_, kind), value in zip(FIELDS[op], attr, strict=True):
+        if kind is _SIZE and isinstance(value, Node):
             found.append(value)
-        elif kind is Field.AXES:
-            found.extend(size for _, size in value if isinstance(size, Node))
-        elif kind is Field.VIEWS and value is not None:
+        elif kind is _AXES:
+            found.extend([size for _, size in value if isinstance(size, Node)])
+        elif kind is _VIEWS and value is not None:
             found.extend(value.nodes())
     return tuple(found)
 
@@ -127,22 +127,30 @@ def toposort(*roots: Node) -> list[Node]:
     """Every node reachable from `roots` once, operands first, in depth-first order of operands."""
     order: list[Node] = []
     done: set[Node] = set()
-    stack: list[tuple[Node, Iterator[Node]]] = []
+    above: list[Node] = []  # from a root down to `node`, and for each what is left of its operands
+    waiting: list[Iterator[Node]] = []
     for root in roots:
         if root in done:
             continue
         done.add(root)
-        stack.append((root, iter(operands(root))))
-        while stack:
-            node, rest = stack[-1]
+        node, rest = root, iter(operands(root))
+        while True:
             for child in rest:
-                if child not in done:
-                    done.add(child)
-                    stack.append((child, iter(operands(child))))
+                if child in done:
+                    continue
+                done.add(child)
+                below = operands(child) if child.op in _SYMBOLIC_OPS else child.src
+                if below:
+                    above.append(node)
+                    waiting.append(rest)
+                    node, rest = child, iter(below)
                     break
+                order.append(child)
             else:
                 order.append(node)
-                stack.pop()
+                if not above:
+                    break
+                node, rest = above.pop(), waiting.pop()
     return order
 
 

@@ -11,6 +11,10 @@ from compiler.ir.op import ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
 from compiler.ir.wellformed import why_malformed
 
+_LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
+_OPENING = frozenset((Op.RANGE, Op.IF))
+_CLOSING = frozenset((Op.END, Op.ENDIF))
+
 
 class Spec(Enum):
     """What a stage may contain."""
@@ -28,13 +32,17 @@ class _Rules:
     check_graph: Callable[[Node, list[Node]], str | None]
 
 
-def verify(root: Node, spec: Spec, where: str = "kernel") -> None:
-    """Raise VerifyError, naming `where`, unless the graph under `root` satisfies `spec`."""
+def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | None = None) -> None:
+    """Raise VerifyError, naming `where`, unless the graph under `root` satisfies `spec`.
+
+    `order` is toposort(root), for callers that have it.
+    """
     rules = _SPECS[spec]
-    order = toposort(root)
+    ops = rules.ops
+    order = toposort(root) if order is None else order
     for node in order:
         reason = None
-        if node.op not in rules.ops:
+        if node.op not in ops:
             reason = f"op {node.op.name} does not belong to the {spec.value} form"
         elif node not in _checked:
             reason = why_malformed(node)
@@ -168,7 +176,7 @@ def _check_lowered(root: Node, order: list[Node]) -> str | None:
 
 def _check_expanded(root: Node, order: list[Node]) -> str | None:
     for node in order:
-        if node.op is Op.RANGE and node.attr[1] in (AxisKind.UPCAST, AxisKind.UNROLL):
+        if node.op is _RANGE and node.attr[1] in (AxisKind.UPCAST, AxisKind.UNROLL):
             return f"{node!r}: an {node.attr[1].name} range is left"
     return _check_lowered(root, order)
 
@@ -176,15 +184,15 @@ def _check_expanded(root: Node, order: list[Node]) -> str | None:
 def _check_loops(root: Node, order: list[Node]) -> str | None:
     owner: dict[Node, Node] = {}
     for node in order:
-        if node.op is Op.LOOP:
+        if node.op is _LOOP:
             ranges, _, accs, _ = loop_parts(node)
             for child in (*ranges, *accs):
                 if owner.setdefault(child, node) is not node:
                     return f"{child!r}: belongs to two loops"
     for node in order:
-        if node.op is Op.ACC and node not in owner:
+        if node.op is _ACC and node not in owner:
             return f"{node!r}: belongs to no loop"
-        if node.op is Op.RANGE and node.attr[1] is AxisKind.REDUCE and node not in owner:
+        if node.op is _RANGE and node.attr[1] is AxisKind.REDUCE and node not in owner:
             return f"{node!r}: a REDUCE range that no LOOP closes"
     return _check_expanded(root, order)
 
@@ -200,8 +208,8 @@ class _Scopes:
 
     def why_unusable(self, node: Node) -> str | None:
         for child in node.src:
-            if child.op is Op.ACC:
-                if node.op is not Op.INIT and child not in self.initialized:
+            if child.op is _ACC:
+                if node.op is not _INIT and child not in self.initialized:
                     return f"{node!r}: uses {child!r} before its INIT"
             elif child not in self.visible:
                 return f"{node!r}: uses {child!r} before its definition or outside its loop"
@@ -217,9 +225,9 @@ class _Scopes:
         self.visible.difference_update(self._defined.pop())
 
     def define(self, node: Node) -> None:
-        if node.op is Op.INIT:
+        if node.op is _INIT:
             self.initialized.add(node.src[0])
-        if node.op in (Op.RANGE, Op.IF):
+        if node.op in _OPENING:
             self.blocks.append(node)
             self._defined.append([])
         self.visible.add(node)
@@ -228,14 +236,14 @@ class _Scopes:
 
 def _check_linear(root: Node, order: list[Node]) -> str | None:
     """Uses after definitions and in scope; every RANGE and IF closed, innermost first."""
-    if root.op is not Op.PROGRAM:
+    if root.op is not _PROGRAM:
         return f"the root is {root.op.name}, expected PROGRAM"
     if len(set(root.src)) != len(root.src):
         return "an instruction stands twice"
     scopes = _Scopes()
     for node in root.src:
         reason = scopes.why_unusable(node)
-        if reason is None and node.op in (Op.END, Op.ENDIF):
+        if reason is None and node.op in _CLOSING:
             reason = scopes.why_not_innermost(node)
             if reason is None:
                 scopes.close()

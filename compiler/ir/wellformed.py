@@ -20,16 +20,18 @@ from compiler.ir.viewstack import ViewStack
 
 def why_malformed(node: Node) -> str | None:
     """What is wrong with this node by itself, looking no further than its sources' dtypes."""
-    if len(node.attr) != len(FIELDS[node.op]):
-        return f"{len(node.attr)} fields, expected {len(FIELDS[node.op])}"
-    for (name, kind), value in zip(FIELDS[node.op], node.attr, strict=True):
+    op = node.op
+    fields = FIELDS[op]
+    if len(node.attr) != len(fields):
+        return f"{len(node.attr)} fields, expected {len(fields)}"
+    for (name, kind), value in zip(fields, node.attr, strict=True):
         if not _FIELD_CHECKS[kind](node, value):
             return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
-    if any(not isinstance(child, Node) or child.dtype.kind is Kind.VOID for child in node.src) and (
-        node.op in _VALUES_ONLY
-    ):
-        return "a source has no value"
-    return _CHECKS[node.op](node)
+    if op in _VALUES_ONLY:
+        for child in node.src:
+            if not isinstance(child, Node) or child.dtype is VOID:
+                return "a source has no value"
+    return _CHECKS[op](node)
 
 
 def _is_size(node: Node, value: object) -> bool:
