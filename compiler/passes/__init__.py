@@ -34,7 +34,7 @@ def run_pipeline(
 ) -> tuple[Stage, ...]:
     """The graph of each stage, verified: `root` as "nodes", then one for each pass."""
     context = Context(target, options, Builder() if builder is None else builder)
-    stages = [_checked("nodes", root, PIPELINE[0].accepts)]
+    stages = [_checked("nodes", root, PIPELINE[0].accepts, context)]
     for step in PIPELINE:
         before = stages[-1].node
         try:
@@ -46,12 +46,12 @@ def run_pipeline(
         if after is before and step.yields is step.accepts:
             stages.append(Stage(step.name, after))
         else:
-            stages.append(_checked(step.name, after, step.yields))
+            stages.append(_checked(step.name, after, step.yields, context))
     return tuple(stages)
 
 
-def _checked(name: str, node: Node, spec: Spec) -> Stage:
-    verify(node, spec, f"pass {name}")
+def _checked(name: str, node: Node, spec: Spec, context: Context) -> Stage:
+    verify(node, spec, f"pass {name}", context.order(node))
     return Stage(name, node)
 
 

@@ -1,11 +1,11 @@
 """What every pass is and gets."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
-from compiler.ir import Node, Spec, print_node
+from compiler.ir import Node, Spec, print_node, toposort
 from compiler.options import CompileOptions
 from compiler.rules import Builder
 from compiler.target import Target
@@ -18,6 +18,14 @@ class Context:
     target: Target
     options: CompileOptions
     builder: Builder
+    orders: dict[Node, list[Node]] = field(default_factory=dict)  # memo of `order`
+
+    def order(self, root: Node) -> list[Node]:
+        """toposort(root), walked once for the check of a stage and the pass that follows."""
+        found = self.orders.get(root)
+        if found is None:
+            found = self.orders[root] = toposort(root)
+        return found
 
 
 Run: TypeAlias = Callable[[Node, Context], Node]

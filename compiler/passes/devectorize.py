@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from compiler.ir import BOOL, VOID, Kind, Node, Op, intern, loop_parts, toposort
+from compiler.ir import BOOL, VOID, Kind, Node, Op, intern, loop_parts
 from compiler.passes.context import Context
 from compiler.rules import Builder
 
@@ -13,7 +13,7 @@ def devectorize(root: Node, context: Context) -> Node:
     """The graph without bool vectors; what selects by one or converts one becomes scalars too."""
     if context.target.capabilities.bool_vectors:
         return root
-    order = toposort(root)
+    order = context.order(root)
     if not any(_is_mask(node) for node in order):
         return root
     used = [node.attr[0] for node in order if node.op is _ACC]

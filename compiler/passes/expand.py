@@ -33,7 +33,7 @@ _Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends o
 
 def expand(root: Node, context: Context) -> Node:
     """The graph without UPCAST and UNROLL ranges. The order of additions depends on it alone."""
-    order = toposort(root)
+    order = context.order(root)
     lanes = find_lanes(order)
     if not lanes.axes:
         return root

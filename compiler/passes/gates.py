@@ -5,7 +5,7 @@ WRITE stays gated: it becomes a branch.
 """
 
 from compiler.errors import IRError
-from compiler.ir import BOOL, INT64, VOID, Node, Op, bounds, intern, toposort
+from compiler.ir import BOOL, INT64, VOID, Node, Op, bounds, intern
 from compiler.passes.context import Context
 from compiler.rules import Builder
 
@@ -16,7 +16,7 @@ def gates(root: Node, context: Context) -> Node:
     """The graph with READs that need no gate."""
     b = context.builder
     done: dict[Node, Node] = {}
-    for node in toposort(root):
+    for node in context.order(root):
         src = tuple([done[child] for child in node.src])
         if node.op is _READ:
             done[node] = _read(b, node, src)

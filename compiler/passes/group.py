@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from compiler.errors import IRError
-from compiler.ir import VOID, AxisKind, Node, Op, intern, toposort
+from compiler.ir import VOID, AxisKind, Node, Op, intern
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind, range_set
 from compiler.rules import Builder
@@ -13,7 +13,7 @@ from compiler.rules import Builder
 
 def group(root: Node, context: Context) -> Node:
     """Every FOLD over GROUP ranges as a FOLD by one work item, a BARRIER, and a FOLD of those."""
-    order = toposort(root)
+    order = context.order(root)
     shared = of_kind(root, order, AxisKind.GROUP)
     if not shared:
         return root

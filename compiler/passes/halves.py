@@ -13,7 +13,6 @@ from compiler.ir import (
     Op,
     bounds,
     intern,
-    toposort,
 )  # fmt: skip
 from compiler.passes.context import Context
 from compiler.rules import Builder
@@ -26,7 +25,7 @@ _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is rep
 
 def halves(root: Node, context: Context) -> Node:
     """The graph without 16-bit floats, but for those that the target itself moves and converts."""
-    order = toposort(root)
+    order = context.order(root)
     if not any(_is_half(node.dtype) for node in order):
         return root
     lowering = _Halves(context.builder, context.target.capabilities.float16)

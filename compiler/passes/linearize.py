@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.ir import VOID, AxisKind, Node, Op, intern, loop_parts, replace_src, toposort
+from compiler.ir import VOID, AxisKind, Node, Op, intern, loop_parts, replace_src
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 
@@ -15,7 +15,7 @@ _Scope = Node | None  # the RANGE of a loop, or None: outside all loops
 
 def linearize(root: Node, context: Context) -> Node:
     """A PROGRAM that computes `root`."""
-    order = _reachable(toposort(root), root)
+    order = _reachable(context.order(root), root)
     outer = of_kind(root, order, AxisKind.GLOBAL)
     numbers = number_ranges(order)
     free = free_ranges(order, numbers)

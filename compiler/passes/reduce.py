@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.ir import FLOAT32, FLOAT64, VOID, Node, Op, intern, toposort
+from compiler.ir import FLOAT32, FLOAT64, VOID, Node, Op, intern
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges
 from compiler.rules import Builder
@@ -16,7 +16,7 @@ _Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this 
 
 def reduce(root: Node, context: Context) -> Node:
     """Every FOLD as the RESULT of a LOOP, or as a chain where it has no ranges."""
-    order = toposort(root)
+    order = context.order(root)
     folds = [node for node in order if node.op is _FOLD]
     if not folds:
         return root

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from compiler.errors import IRError
-from compiler.ir import AxisKind, Node, Op, intern, toposort
+from compiler.ir import AxisKind, Node, Op, intern
 from compiler.passes.context import Context
 from compiler.passes.ranges import of_kind
 from compiler.rules import Builder
@@ -13,7 +13,7 @@ _INNER = (AxisKind.LOCAL, AxisKind.GROUP)
 
 def threads(root: Node, context: Context) -> Node:
     """Ranges that run in parallel as SPECIALs; on other targets they stay loops."""
-    order = toposort(root)
+    order = context.order(root)
     outer, inner = of_kind(root, order, AxisKind.GLOBAL), of_kind(root, order, *_INNER)
     capabilities = context.target.capabilities
     if not capabilities.has_local:
