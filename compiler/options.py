@@ -45,6 +45,7 @@ class ScheduleOptions:
     tile_rows: int = 14
     tile_registers: int = 28  # vectors that hold a tile
     vector_lanes: int = 16
+    threaded: int = 16  # iterations of the outermost loop, so that threads can share it
     # all targets
     max_unrolled: int = 64  # copies of a statement from which on nothing more is unrolled
 

@@ -14,7 +14,8 @@ from compiler.kernel import OPTS, Opt, Positional
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted
 from compiler.options import CompileOptions, Scalar, flatten, unflatten
 from compiler.target import Target, find_target
-from replay.subject import Artefact, Detail, RefusedError, Where
+from replay.artefact import Artefact
+from replay.subject import Detail, RefusedError, Where
 
 KIND = "kernel-replay"
 DIGEST_LENGTH = 16
@@ -38,6 +39,7 @@ FIRST_DEFAULTS: Mapping[str, Scalar] = {
     "schedule.tile_rows": 14,
     "schedule.tile_registers": 28,
     "schedule.vector_lanes": 16,
+    "schedule.threaded": 16,
     "schedule.max_unrolled": 64,
     "name": None,
 }

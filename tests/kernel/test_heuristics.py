@@ -70,7 +70,7 @@ def test_the_order_of_heuristics_is_fixed():  # row 59
     names = [heuristic.choose.__name__ for heuristic in HEURISTICS]
     assert names == [
         "matvec", "grouping", "tile", "vectorize", "transposition", "masked", "reuse", "unrolling",
-        "fallback", "locals_",
+        "fallback", "locals_", "threads",
     ]  # fmt: skip
 
 
@@ -303,6 +303,16 @@ def test_a_short_masked_term_is_unrolled():
 def test_a_choice_stays_below_the_limit_of_nodes():
     small = chosen(matmul(512, 512, 512), LLVM, max_nodes=1000)
     assert small == "UPCAST g1 32"
+
+
+def test_a_long_loop_is_swapped_outside_of_a_short_one_for_threads():
+    assert chosen(copy(4, 20, 64, strides=(2000, 70, 1)), LLVM) == "UPCAST g2 16; SWAP g0 g1"
+    assert chosen(copy(16, 20, 64, strides=(2000, 70, 1)), LLVM) == "UPCAST g2 16"
+
+
+def test_how_long_the_outermost_loop_should_be_is_an_option():
+    kernel = copy(4, 20, 64, strides=(2000, 70, 1))
+    assert chosen(kernel, LLVM, threaded=4) == "UPCAST g2 16"
 
 
 def test_llvm_gets_no_work_groups():

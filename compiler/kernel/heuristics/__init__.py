@@ -9,6 +9,7 @@ from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.heuristics.grouping import grouping
 from compiler.kernel.heuristics.locals import locals_
 from compiler.kernel.heuristics.matvec import matvec
+from compiler.kernel.heuristics.threads import threads
 from compiler.kernel.heuristics.unrolling import unrolling
 from compiler.kernel.heuristics.upcasts import fallback, masked, reuse
 from compiler.kernel.heuristics.vectors import tile, transposition, vectorize
@@ -35,7 +36,8 @@ HEURISTICS = (
     Heuristic(reuse),
     Heuristic(unrolling),
     Heuristic(fallback),
-    Heuristic(locals_),  # last: it shares out what the others leave
+    Heuristic(locals_),  # these last: they share out what the others leave
+    Heuristic(threads),
 )
 
 

@@ -1,0 +1,17 @@
+"""Targets that cut the outermost loop into threads: it should have iterations for all of them."""
+
+from compiler.ir import AxisKind
+from compiler.kernel.heuristics.draft import Draft, size_of
+from compiler.kernel.opts import Swap
+
+
+def threads(draft: Draft) -> Draft:
+    """SWAP a short outermost loop with the first that is long enough."""
+    axes = draft.kernel.of_kind(AxisKind.GLOBAL)
+    if not draft.target.capabilities.has_threads or draft.loops(AxisKind.GLOBAL) != list(axes):
+        return draft
+    fewest = draft.options.threaded
+    if not axes or size_of(axes[0]) >= fewest:
+        return draft
+    longer = [axis for axis in axes if size_of(axis) >= fewest]
+    return draft.or_else(Swap(axes[0].name, longer[0].name)) if longer else draft
