@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from corpus import Form, KernelRecord, Status, export_corpus, key_of, open_reader, open_writer
+from replay.artefact import Artefact
 from replay.outcome import Outcome, Result
-from replay.subject import Artefact
 
 
 def with_answer(record: KernelRecord, result: Result) -> KernelRecord | None:

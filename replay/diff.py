@@ -10,9 +10,9 @@ import msgspec
 from rapidfuzz.distance import Levenshtein
 
 from corpus import KernelRecord, Opt
+from replay.artefact import Artefact
 from replay.normalize import is_renamed
 from replay.outcome import Facet, Outcome
-from replay.subject import Artefact
 
 DIGEST_LENGTH = 16
 _CONTEXT_LINES = 3

@@ -3,10 +3,12 @@
 import msgspec
 
 from corpus import KernelRecord, Status, Stored
+from replay import checking
+from replay.artefact import Artefact
 from replay.diff import artefact_of, facets_of, judge
-from replay.outcome import Outcome, Result
+from replay.outcome import Numerics, Outcome, Result
 from replay.recompile import Answer, read
-from replay.subject import Artefact, Refused, Where
+from replay.subject import Refused, Where
 from replay.wire import Done, OutOfMemory, Raised
 from replay.workers import Died, Reply, TimedOut
 
@@ -92,6 +94,34 @@ def differs_with_itself(first: Result, baseline: Baseline, again: Result) -> Res
         facets=facets,
         old=earlier,
         new=later,
+    )
+
+
+def with_numerics(result: Result, reply: Reply) -> Result:
+    """`result` with what running its kernel showed; a kernel that ends its process is wrong."""
+    match reply:
+        case Done(payload=payload):
+            checked = checking.read(payload)
+            return msgspec.structs.replace(
+                result,
+                numerics=checked.numerics,
+                numerics_reason=checked.reason,
+                is_weak=checked.weak is not None,
+                digest=checked.digest,
+            )
+        case Raised(error=error, traceback=traceback):
+            return _ended_badly(result, f"running it raises {error}", traceback)
+        case Died(reason=reason, log=log):
+            return _ended_badly(result, f"running it ends in {reason}", log)
+        case TimedOut(seconds=seconds):
+            return _ended_badly(result, f"running it takes more than {seconds:g} s", "")
+        case OutOfMemory(reason=reason):
+            return _ended_badly(result, f"running it needs too much memory: {reason}", "")
+
+
+def _ended_badly(result: Result, reason: str, log: str) -> Result:
+    return msgspec.structs.replace(
+        result, numerics=Numerics.WRONG, numerics_reason=reason, log=result.log or log
     )
 
 

@@ -4,7 +4,7 @@ from enum import Enum
 
 import msgspec
 
-from replay.subject import Artefact
+from replay.artefact import Artefact
 
 
 class Outcome(Enum):
@@ -65,6 +65,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     log: str = ""  # traceback, or the last words of a worker
     numerics: Numerics | None = None
     numerics_reason: str | None = None
+    digest: str | None = None  # of all that it wrote
     is_weak: bool = False  # no input could tell this kernel from one that does nothing
     machine_code: str | None = None  # "equal" or "differs", where the host could say
     old: Artefact | None = None

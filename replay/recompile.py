@@ -7,7 +7,8 @@ from functools import cache
 import msgspec
 
 from corpus import KernelRecord, Opt
-from replay.subject import SUBJECTS, Artefact, Detail, Refused, RefusedError, Subject, Where
+from replay.artefact import Artefact
+from replay.subject import SUBJECTS, Checker, Detail, Refused, RefusedError, Subject, Where
 from replay.wire import Call
 
 
@@ -81,9 +82,20 @@ def _compiled_if_possible(
 @cache
 def find_subject(kind: str) -> Subject:
     """The compiler that can decode records of `kind`."""
-    for known, module in SUBJECTS:
-        if known == kind:
-            subject: Subject = importlib.import_module(module).SUBJECT
-            return subject
-    known_kinds = ", ".join(known for known, _ in SUBJECTS)
-    raise RefusedError(Where.READING, f"kind {kind!r} is unknown: use one of {known_kinds}")
+    subject: Subject = importlib.import_module(_entry(kind)[1]).SUBJECT
+    return subject
+
+
+@cache
+def find_checker(kind: str) -> Checker:
+    """What can run the kernels of records of `kind`."""
+    checker: Checker = importlib.import_module(_entry(kind)[2]).CHECKER
+    return checker
+
+
+def _entry(kind: str) -> tuple[str, str, str]:
+    for entry in SUBJECTS:
+        if entry[0] == kind:
+            return entry
+    known = ", ".join(name for name, _, _ in SUBJECTS)
+    raise RefusedError(Where.READING, f"kind {kind!r} is unknown: use one of {known}")

@@ -12,11 +12,20 @@ from enum import Enum
 import msgspec
 
 from corpus import Item, Stored, Unreadable
+from replay import checking
 from replay.diff import first_stage_that_differs
-from replay.judge import Baseline, Failure, baseline_of, blank, differs_with_itself, result_of
-from replay.outcome import CHANGED, Outcome, Result
+from replay.judge import (
+    Baseline,
+    Failure,
+    baseline_of,
+    blank,
+    differs_with_itself,
+    result_of,
+    with_numerics,
+)
+from replay.outcome import CHANGED, Facet, Outcome, Result
 from replay.recompile import Mode, call, read
-from replay.subject import Artefact, Detail, Refused
+from replay.subject import Detail, Refused
 from replay.wire import Done
 from replay.workers import Crew, Job, Reply, run_jobs
 
@@ -82,6 +91,8 @@ def replay(source: Source, plan: Plan, progress: Progress) -> Replayed:
         _compile(source, plan, baselines, found, progress)
         if plan.determinism is not Extent.NONE:
             _recheck(source, plan, baselines, found, progress)
+        if plan.verify is not Extent.NONE:
+            _verify(source, plan, baselines, found, progress)
     except KeyboardInterrupt:
         found.is_interrupted = True
     for item in source.items() if len(found.results) < len(source.keys) else ():
@@ -243,7 +254,54 @@ def _with_stages(result: Result, baseline: Baseline, again: Result) -> Result:
     return msgspec.structs.replace(result, stage=stage, new=again.new)
 
 
-def artefacts_of(result: Result, baseline: Baseline) -> tuple[Artefact | None, Artefact | None]:
-    """The old and the new artefact of a result, which are one where nothing changed."""
-    old = None if isinstance(baseline, Failure) else baseline
-    return old, result.new or (old if result.outcome is Outcome.SAME else None)
+# --- numerics ---
+
+
+def _verify(
+    source: Source,
+    plan: Plan,
+    baselines: Mapping[str, Baseline | str],
+    found: Replayed,
+    progress: Progress,
+) -> None:
+    """Run kernels beside what they were; where that ends badly, once more alone, to be fair."""
+    keys = _to_verify(plan, found)
+    crew = replace(plan.crew, imports=(*plan.crew.imports, "replay.checker"))
+    alone: list[str] = []
+    jobs = _check_jobs(source, plan, found, keys, with_old=True)
+    for done, (job, reply) in enumerate(run_jobs(jobs, crew), 1):
+        result = found.results[job.tag.key]
+        if isinstance(reply, Done) or result.old is None:
+            found.add(with_numerics(result, reply))
+        else:
+            alone.append(job.tag.key)
+        progress("running", done, len(keys))
+    jobs = _check_jobs(source, plan, found, alone, with_old=False)
+    for job, reply in run_jobs(jobs, crew):
+        found.add(with_numerics(found.results[job.tag.key], reply))
+
+
+def _to_verify(plan: Plan, found: Replayed) -> list[str]:
+    wanted = {*CHANGED, Outcome.FIXED}
+    if plan.verify is Extent.ALL:
+        wanted |= {Outcome.SAME, Outcome.NONDETERMINISTIC}
+    return [
+        key
+        for key in sorted(found.results)
+        if found.results[key].outcome in wanted
+        if not (found.results[key].reason or "").startswith("fails as before")
+    ]
+
+
+def _check_jobs(
+    source: Source, plan: Plan, found: Replayed, keys: list[str], *, with_old: bool
+) -> Iterator[Job[Stored]]:
+    for key in keys:
+        item, result = source.read(key), found.results[key]
+        if not isinstance(item, Stored):
+            continue
+        record = item.record
+        is_free = plan.mode is Mode.FREE or record.applied is None
+        opts = record.requested if is_free else record.applied
+        old = result.old if with_old and Facet.ARGUMENTS not in result.facets else None
+        yield Job(item, checking.call(record, opts, old))

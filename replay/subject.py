@@ -10,11 +10,13 @@ from typing import Protocol
 
 import msgspec
 
-from corpus import Argument, Estimates, KernelRecord, Launch, Opt
+from corpus import KernelRecord, Opt
+from replay.artefact import Artefact
+from replay.outcome import Numerics
 
-SUBJECTS: tuple[tuple[str, str], ...] = (
-    # the `kind` of its records, the module that has `SUBJECT`
-    ("kernel-replay", "replay.codec"),
+SUBJECTS: tuple[tuple[str, str, str], ...] = (
+    # the `kind` of its records, the module that has `SUBJECT`, the one that has `CHECKER`
+    ("kernel-replay", "replay.codec", "replay.checker"),
 )
 
 
@@ -23,20 +25,6 @@ class Detail(Enum):
 
     OUTPUT = "output"
     STAGES = "stages"  # and the text of the kernel after every pass
-
-
-class Artefact(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compiler answered to one question. `stages` pairs names with digests, or is empty."""
-
-    name: str
-    source: str
-    applied: tuple[Opt, ...]
-    launch: Launch | None
-    arguments: tuple[Argument, ...]
-    estimates: Estimates | None
-    stages: tuple[tuple[str, str], ...] = ()
-    texts: tuple[tuple[str, str], ...] = ()
-    rewrites: int | None = None
 
 
 class Where(Enum):
@@ -73,3 +61,22 @@ class Subject(Protocol):
         self, record: KernelRecord, opts: tuple[Opt, ...] | None, detail: Detail
     ) -> Artefact:
         """Compile the record's question under `opts`; where they are None, under its own choice."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What running a kernel showed. `digest` names all that it wrote, on inputs that depend only on
+    the question: two backends with equal digests gave the same bits."""
+
+    numerics: Numerics
+    reason: str | None = None
+    weak: str | None = None
+    digest: str | None = None
+
+
+class Checker(Protocol):
+    """Runs kernels. Apart from Subject, as it needs devices, inputs and a reference."""
+
+    def check(
+        self, record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None
+    ) -> Checked:
+        """Compile under `opts`, run beside `old` if given, and judge both by the reference."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from corpus import SHORT_KEY, Unreadable, differing_fields, open_reader, resolve_key
+from replay.artefact import Artefact
 from replay.commands.common import corpus_option, showing_progress, with_errors
 from replay.commands.replaying import replaying_options
 from replay.diff import show_opts, unified
@@ -12,7 +13,6 @@ from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
 from replay.outcome import Facet, Result
 from replay.session import Request, replay_corpus
-from replay.subject import Artefact
 from replay.text import one_line, printable
 
 

@@ -2,12 +2,12 @@
 
 from corpus import Argument, ArgumentKind, Estimates, Launch, Opt
 from replay.approvals import Ledger
+from replay.artefact import Artefact
 from replay.cluster import with_clusters
 from replay.gate import pass_or_fail, with_approvals
 from replay.outcome import Facet, Outcome, Result
 from replay.policy import DEFAULT
 from replay.reports.model import Report
-from replay.subject import Artefact
 
 NO_LEDGER = Ledger({}, {})
 

@@ -1,0 +1,64 @@
+"""Runs our compiler's kernels against its reference, in a worker."""
+
+from dataclasses import replace
+
+import corpus
+from compiler.backends import Launch, Program, open_device
+from compiler.compile import compile_kernel
+from compiler.compiled import Compiled
+from compiler.errors import CompilerError, DeviceError
+from compiler.ir import Size, parse_node
+from replay.artefact import Artefact
+from replay.codec import decode_ast, decode_options, decode_opts, decode_target
+from replay.outcome import Numerics
+from replay.subject import Checked, RefusedError, Where
+from replay.verify import verify
+
+
+class KernelChecker:
+    """Compiles a record's question and judges every element that the kernel writes."""
+
+    def check(
+        self,
+        record: corpus.KernelRecord,
+        opts: tuple[corpus.Opt, ...] | None,
+        old: Artefact | None,
+    ) -> Checked:
+        """Compile under `opts`, run beside `old` if given, and judge both by the reference."""
+        ast, target = decode_ast(record), decode_target(record)
+        decoded = None if opts is None else decode_opts(opts)
+        try:
+            device = open_device(target.backend)
+        except DeviceError as error:
+            return Checked(numerics=Numerics.SKIPPED, reason=str(error))
+        try:
+            new = compile_kernel(ast, target, decode_options(record), decoded)
+            before = None if old is None else _as_it_was(new, old)
+            verdict = verify(new, device, corpus.key_of(record), old=before)
+        except CompilerError as error:
+            raise RefusedError(Where.COMPILING, str(error)) from None
+        return Checked(
+            numerics=verdict.numerics,
+            reason=verdict.reason,
+            weak=verdict.weak,
+            digest=verdict.digest,
+        )
+
+
+def _as_it_was(new: Compiled, old: Artefact) -> Compiled:
+    """The old kernel as a program of its own: the recorded source with the recorded launch."""
+    launch = new.program.launch
+    if old.launch is not None:
+        launch = Launch(
+            tuple(_decode_size(size) for size in old.launch.global_size),
+            tuple(size for size in old.launch.local_size if isinstance(size, int)),
+        )
+    program: Program = replace(new.program, name=old.name, source=old.source, launch=launch)
+    return replace(new, program=program)
+
+
+def _decode_size(size: corpus.Size) -> Size:
+    return parse_node(size) if isinstance(size, str) else size
+
+
+CHECKER = KernelChecker()

@@ -1,0 +1,43 @@
+"""One kernel run and judged, in a worker. Bytes in, bytes out."""
+
+import msgspec
+
+from corpus import KernelRecord, Opt
+from replay.artefact import Artefact
+from replay.outcome import Numerics
+from replay.recompile import find_checker
+from replay.subject import Checked, RefusedError
+from replay.wire import Call
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What a worker is asked. `old` is what it answered once, to be run beside the new."""
+
+    record: KernelRecord
+    opts: tuple[Opt, ...] | None
+    old: Artefact | None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_request = msgspec.msgpack.Decoder(Request).decode
+_decode_checked = msgspec.msgpack.Decoder(Checked).decode
+
+
+def call(record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None) -> Call:
+    """The job that runs the kernel of `record`."""
+    return Call("replay.checking:check", _encode(Request(record, opts, old)))
+
+
+def read(payload: bytes) -> Checked:
+    """What such a job answered."""
+    return _decode_checked(payload)
+
+
+def check(payload: bytes) -> bytes:
+    """Run the kernel of an encoded Request; give an encoded Checked."""
+    request = _decode_request(payload)
+    try:
+        checker = find_checker(request.record.kind)
+        return _encode(checker.check(request.record, request.opts, request.old))
+    except RefusedError as refusal:
+        return _encode(Checked(numerics=Numerics.WRONG, reason=f"cannot run: {refusal.error}"))
