@@ -49,7 +49,29 @@ MAX_NODES = {  # constants not counted
     (Op.TANH, FLOAT64): 80,
     (Op.ERF, FLOAT32): 61,
     (Op.ERF, FLOAT64): 105,
+    (Op.POW, FLOAT32): 159,
+    (Op.POW, FLOAT64): 181,
 }
+
+
+def library_power(x, y):
+    """C's x ** y. NumPy takes the square root where a scalar y is 0.5, which is NaN for -inf."""
+    with np.errstate(all="ignore"):
+        return float(np.power(np.array([x]), np.array([y]))[0])
+
+
+def exact_power(x, y):
+    """x ** y; the special cases are the library's, and what is far out of range is only that."""
+    if x == 0 or not mpmath.isfinite(x) or not mpmath.isfinite(y):
+        return mpmath.mpf(library_power(float(x), float(y)))
+    if x < 0 and y != mpmath.floor(y):
+        return mpmath.nan
+    exponent = y * mpmath.log(abs(x), 2)
+    limited = max(-5000, min(5000, exponent))
+    size = mpmath.power(abs(x), y) if limited == exponent else mpmath.power(2, limited)
+    return -size if x < 0 and mpmath.fmod(y, 2) != 0 else size
+
+
 EXACT = {
     Op.EXP2: lambda x: mpmath.power(2, x),
     Op.LOG2: lambda x: mpmath.log(x, 2),
@@ -58,6 +80,7 @@ EXACT = {
     Op.TAN: lambda x: mpmath.tan(x) if mpmath.isfinite(x) else mpmath.nan,
     Op.TANH: lambda x: mpmath.tanh(x) if abs(x) < 100 else mpmath.sign(x),
     Op.ERF: mpmath.erf,
+    Op.POW: exact_power,
 }
 INTERESTING = {  # where a function is neither constant nor trivial: uniform samples come from here
     Op.EXP2: ((-160.0, 135.0), (-1.0, 1.0), (-1080.0, 1030.0)),
@@ -76,6 +99,7 @@ SINGLE_LIBRARY = {
     Op.TAN: np.tan,
     Op.TANH: np.tanh,
     Op.ERF: np.vectorize(math.erf, otypes=[np.float64]),
+    Op.POW: np.power,
 }
 each_function = pytest.mark.parametrize(
     ("op", "dtype"), [(op, dtype) for op in OPS for dtype in DTYPES], ids=lambda value: str(value)
@@ -137,6 +161,29 @@ def sample(op, dtype, count, seed):
     return np.concatenate([extremes(dtype), anywhere, boundaries, *uniform])
 
 
+def power_sample(dtype, count, seed):
+    """Pairs: all of the extremes; any bits; results in range of any x and of x near 1; integers."""
+    random = np.random.default_rng(seed)
+    real, part = numpy_dtype(dtype), count // 4
+    special = extremes(dtype)[:: 1 if count > 10_000 else 3]
+    x, y = (values.ravel() for values in np.meshgrid(special, special))
+    bits = random.integers(0, 2 ** (8 * real.itemsize), 4 * part, np.uint64)
+    anything = bits.astype(f"u{real.itemsize}").view(real)
+    limit = 155.0 if dtype is FLOAT32 else 1080.0
+    with np.errstate(all="ignore"):
+        bases = np.concatenate([np.abs(anything[: 2 * part]), random.uniform(0.9, 1.1, part)])
+        exponents = random.uniform(-limit, limit, bases.size) / np.log2(bases)
+        exponents[:part] = anything[2 * part : 3 * part]
+        x = np.concatenate([x, bases, random.integers(-50, 50, part)]).astype(real)
+        y = np.concatenate([y, exponents, random.integers(-200, 200, part)]).astype(real)
+    return [x, y]
+
+
+def arguments_of(op, dtype, count, seed):
+    """The arrays of arguments of a sample."""
+    return power_sample(dtype, count, seed) if op is Op.POW else [sample(op, dtype, count, seed)]
+
+
 def exact_value(op, *values):
     """The correctly rounded-to-110-bits value, or NaN outside of the domain."""
     with mpmath.mp.workprec(110):
@@ -162,7 +209,7 @@ def error_in_ulp(dtype, got, exact):
 
 @each_function
 def test_the_error_against_mpmath_is_within_the_stated_bound(op, dtype):
-    arguments = [sample(op, dtype, 5000 if dtype is FLOAT64 else 3000, SEED)]
+    arguments = arguments_of(op, dtype, 5000 if dtype is FLOAT64 else 3000, SEED)
     got = evaluate(op, dtype, *arguments)
     for result, *values in zip(got, *arguments, strict=True):
         exact = exact_value(op, *values)
@@ -174,7 +221,7 @@ def test_the_error_against_mpmath_is_within_the_stated_bound(op, dtype):
 
 def worst_against_float64(op, count, seed):
     """The greatest float32 error against the library's float64 function, and where it is."""
-    arguments = [sample(op, FLOAT32, count, seed)]
+    arguments = arguments_of(op, FLOAT32, count, seed)
     with np.errstate(all="ignore"):
         got = evaluate(op, FLOAT32, *arguments).astype(np.float64)
         exact = np.asarray(
@@ -237,9 +284,18 @@ SPECIAL = {
 }
 
 
+def special_values(op):
+    """Arguments with the exact result. Those of POW are C's, which NumPy has."""
+    if op is not Op.POW:
+        return SPECIAL[op]
+    values = [0.0, 0.25, 1.0, 2.0, 3.0, 1e30, INF, NAN, -0.0, -0.25, -1.0, -2.0, -3.0, -1e30, -INF]
+    pairs = [(x, y) for x in values for y in values if abs(x) in (0, 1, INF) or abs(y) in (0, INF)]
+    return [(x, y, library_power(x, y)) for x, y in [*pairs, (NAN, 2.0), (-2.0, 0.5)]]
+
+
 @each_function
 def test_special_values_are_exact_to_the_sign_of_zero(op, dtype):
-    *arguments, expected = zip(*SPECIAL[op], strict=True)
+    *arguments, expected = zip(*special_values(op), strict=True)
     got = evaluate(op, dtype, *arguments)
     assert [str(float(value)) for value in got] == [str(value) for value in expected]
 

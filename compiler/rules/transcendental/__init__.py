@@ -8,6 +8,7 @@ from compiler.rules.transcendental.erf import erf
 from compiler.rules.transcendental.exp2 import exp2
 from compiler.rules.transcendental.expression import Expr
 from compiler.rules.transcendental.log2 import log2
+from compiler.rules.transcendental.pow import power
 from compiler.rules.transcendental.tanh import tanh
 from compiler.rules.transcendental.waves import cos, sin, tan
 
@@ -21,6 +22,7 @@ FORMULAS: Mapping[Op, Callable[..., Expr]] = {
     Op.TAN: tan,
     Op.TANH: tanh,
     Op.ERF: erf,
+    Op.POW: power,
 }
 
 
@@ -51,6 +53,7 @@ _FOUND: Mapping[Op, tuple[float, float]] = {  # float32, float64
     Op.TAN: (1.3, 1.3),
     Op.TANH: (1.5, 1.5),
     Op.ERF: (1.5, 1.5),
+    Op.POW: (1.6, 1.5),
 }
 MAX_ULP: Mapping[tuple[Op, DType], float] = {
     **{(op, FLOAT32): single for op, (single, _) in _FOUND.items()},

@@ -56,6 +56,9 @@ class Expr:
     def __rshift__(self, other: "Expr | int") -> "Expr":
         return self._binary(Op.SHR, other)
 
+    def __invert__(self) -> "Expr":
+        return Expr(self.builder.not_(self.node), self.builder)
+
     def __lt__(self, other: "Expr | float") -> "Expr":
         return self._compare(Op.LT, other)
 
