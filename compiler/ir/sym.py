@@ -3,7 +3,7 @@
 Sizes are mathematical integers: a size, stride or offset of a real buffer never leaves int64.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -139,6 +139,20 @@ def interval(size: Size) -> tuple[int, int]:
         return size, size
     plain, shifted = _spread(_terms(size), bounds), _spread(_shift(_terms(size)), _width)
     return max(plain[0], shifted[0]), min(plain[1], shifted[1])
+
+
+def greatest(size: Size, limits: Mapping[Node, Size]) -> Size | None:
+    """`size` with every part that is in `limits` at its limit; None unless it grows with each."""
+    total: _Polynomial = {}
+    for monomial, coefficient in _terms(size).items():
+        factor: _Polynomial = {(): coefficient}
+        for atom in monomial:
+            factor = _times(factor, _terms(limits[atom]) if atom in limits else {(atom,): 1})
+        total = _plus(total, factor, 1)
+        moves = any(atom in limits for atom in monomial)
+        if moves and (coefficient < 0 or any(bounds(atom)[0] < 0 for atom in monomial)):
+            return None
+    return _build(total, size)
 
 
 def _spread(terms: _Polynomial, ends: Callable[[Node], tuple[int, int]]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ WRITE stays gated: it becomes a branch.
 """
 
 from compiler.errors import IRError
-from compiler.ir import BOOL, INT64, VOID, Node, Op, bounds, intern
+from compiler.ir import BOOL, INT64, VOID, DType, Node, Op, bounds, intern, sym, toposort
 from compiler.passes.context import Context
 from compiler.rules import Builder
 
@@ -31,7 +31,7 @@ def gates(root: Node, context: Context) -> Node:
 def _read(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
     buffer, offset = src[:2]
     count = node.dtype.count
-    proven = _is_inside(node, buffer, offset, count)
+    proven = _is_inside(b, node, buffer, offset, count)
     if len(src) == 2 and proven:
         return node if src == node.src else intern(_READ, node.dtype, src)
     gate = src[2] if len(src) == 3 else _guard(b, buffer, offset, count)
@@ -60,7 +60,7 @@ def _spread(b: Builder, gate: Node, count: int) -> Node:
 def _write(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
     buffer, offset, value = src[:3]
     gate = src[3] if len(src) == 4 else None
-    if gate is None and not _is_inside(node, buffer, offset, value.dtype.count):
+    if gate is None and not _is_inside(b, node, buffer, offset, value.dtype.count):
         gate = _guard(b, buffer, offset, value.dtype.count)
     if gate is None or (gate.is_const and gate.value):
         return intern(_WRITE, VOID, src[:3])
@@ -83,7 +83,7 @@ def _holds(buffer: Node, count: int) -> bool:
     return count <= _least_size(buffer)
 
 
-def _is_inside(node: Node, buffer: Node, offset: Node, count: int) -> bool:
+def _is_inside(b: Builder, node: Node, buffer: Node, offset: Node, count: int) -> bool:
     """Whether an access is proven to be in bounds; one that is proven to be outside is our bug."""
     low, high = bounds(offset)
     gated = len(node.src) == (3 if node.op is _READ else 4)
@@ -93,7 +93,32 @@ def _is_inside(node: Node, buffer: Node, offset: Node, count: int) -> bool:
         raise IRError(
             f"{node!r}: accesses elements {low} to {high + count - 1} of {largest}, without a gate"
         )
+    if low >= 0 and isinstance(size, Node) and high + count > bounds(size)[0]:
+        return _fits_symbolically(b, offset, count, size)
     return low >= 0 and high + count <= _least_size(buffer)
+
+
+def _fits_symbolically(b: Builder, offset: Node, count: int, size: Node) -> bool:
+    """Whether offset + count <= size for all values of the variables, every index at its last."""
+    ranges = [node for node in toposort(offset) if node.op in (Op.RANGE, Op.SPECIAL)]
+    last = {axis: sym.sub(axis.src[0], 1) for axis in ranges}
+    largest = sym.greatest(offset, last)
+    if largest is None:
+        return False
+    return sym.is_at_most(sym.add(largest, count), _in_dtype(b, size, offset.dtype))
+
+
+def _in_dtype(b: Builder, size: Node, dtype: DType) -> Node:
+    """A size as indices are computed: on variables that were converted first."""
+    done: dict[Node, Node] = {}
+    for node in toposort(size):
+        if node.op is Op.VAR:
+            done[node] = b.cast(node, dtype)
+        elif node.op is Op.CONST:
+            done[node] = b.const(dtype, node.value)
+        else:
+            done[node] = b.build(node.op, dtype, tuple([done[child] for child in node.src]))
+    return done[size]
 
 
 def _guard(b: Builder, buffer: Node, offset: Node, count: int) -> Node:

@@ -92,3 +92,18 @@ def test_a_store_that_is_always_allowed_has_no_branch():
 def test_padding_of_whole_vectors_keeps_vectors():
     reads = k.of_op(k.stages(k.MATMUL, "PADTO g1 16; UPCAST g1 4", LLVM)["linearize"], Op.READ)
     assert sorted(read.dtype.count for read in reads) == [1, 4]
+
+
+@pytest.mark.parametrize("opts", ["", "UPCAST g1 4"])
+def test_symbolic_accesses_are_proven_not_guarded(opts):
+    program = k.stages(k.SYMBOLIC, opts, LLVM)["linearize"]
+    assert not {Op.IF, Op.WHERE, Op.LE} & set(k.ops(program))
+
+
+def test_a_symbolic_buffer_that_is_one_too_short_is_guarded():
+    text = k.SYMBOLIC.replace("(%0,8):(8,1)]\n%7", "(%0,8):(8,1)+1]\n%7")
+    text = text.replace(
+        "%5 = LOAD float32 %4 view=[(%0,8):(8,1)]", "%5 = LOAD float32 %4 view=[(%0,8):(8,1)+1]"
+    )
+    program = k.stages(text, "", LLVM)["linearize"]
+    assert Op.LE in k.ops(program)
