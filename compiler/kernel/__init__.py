@@ -1,5 +1,6 @@
 """Kernels: an AST, the loops that compute it, the opts that change them and the choice of opts."""
 
+from compiler.kernel.accesses import Access, accesses
 from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.from_ast import from_ast
@@ -22,8 +23,9 @@ from compiler.kernel.spelling import format_opt, format_opts, parse_opt, parse_o
 from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
-    "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Axis", "Group", "GroupTop", "Kernel",
-    "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast",
-    "apply_all", "buffers", "choose", "format_opt", "format_opts", "from_ast", "kernel_name",
-    "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes", "to_positional", "variables",
+    "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group", "GroupTop",
+    "Kernel", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast",
+    "accesses", "apply_all", "buffers", "choose", "format_opt", "format_opts", "from_ast",
+    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes", "to_positional",
+    "variables",
 ]  # fmt: skip

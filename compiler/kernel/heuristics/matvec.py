@@ -1,7 +1,5 @@
 """Matrix times vector on targets with work-groups: each row is summed by a few work items."""
 
-from itertools import permutations
-
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
@@ -35,7 +33,7 @@ def _is_matvec(draft: Draft, left: Access, right: Access, term: Axis) -> bool:
     """Whether one operand runs along the sum, and one of the two depends on every axis."""
     if _repeats(draft, left) and _repeats(draft, right):
         return False
-    return any(draft.stride(first, term) == 1 for first, _ in permutations((left, right)))
+    return any(draft.stride(access, term) == 1 for access in (left, right))
 
 
 def _repeats(draft: Draft, access: Access) -> bool:

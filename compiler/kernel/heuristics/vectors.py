@@ -36,11 +36,11 @@ def tile(draft: Draft) -> Draft:
         *_tiles(draft, product.left, product.right),
         *_tiles(draft, product.right, product.left),
     ]
-    if not tiles:
-        return draft
-    best = max(tiles, key=lambda each: _worth(draft, each))
-    upcast = draft.attempt(Upcast(best.column.name, best.columns))
-    return draft if upcast is None else upcast.or_else(Upcast(best.row.name, best.rows))
+    for best in sorted(tiles, key=lambda each: _worth(draft, each), reverse=True):
+        upcast = draft.attempt(Upcast(best.column.name, best.columns))
+        if upcast is not None:
+            return upcast.or_else(Upcast(best.row.name, best.rows))
+    return draft
 
 
 def _tiles(draft: Draft, vectors: Sequence[Access], scalars: Sequence[Access]) -> list[_Tile]:
