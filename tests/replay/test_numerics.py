@@ -1,0 +1,112 @@
+"""What `replay run --verify` finds, through the command line."""
+
+import json
+
+import pytest
+from programs import (
+    DIFFERENCE,
+    RENAME,
+    ROW_SUMS,
+    SWAP_SUB,
+    make_corpus,
+    patched,
+    record_of,
+    run,
+)
+
+from replay.patched import Patch
+
+BUILD = "        module = llvm.parse_assembly(source)\n"
+DIFFERENT_MACHINE_CODE = Patch(
+    "compiler/backends/llvm/compile.py",
+    BUILD,
+    "        source = source.replace('fsub', 'fadd')\n" + BUILD,
+)
+SEGFAULT_AT_RUN = Patch(
+    "compiler/backends/llvm/compile.py",
+    BUILD,
+    "        source = source.replace(', ptr %data2', ', ptr null')\n" + BUILD,
+)
+LOST_LAST_STORE = Patch(
+    "compiler/compile.py",
+    "source = backend.render(program, name, arguments, target)",
+    "source = backend.render(program, name, arguments, target)\n"
+    "    lines = source.splitlines()\n"
+    "    stores = [n for n, line in enumerate(lines) if 'store' in line or 'data0[' in line]\n"
+    "    source = '\\n'.join(line for n, line in enumerate(lines) if n != stores[-1])",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    texts = [DIFFERENCE.format(size=5), ROW_SUMS.format(rows=3, columns=12, all=36)]
+    records = [record_of(text, backend) for text in texts for backend in ("llvm", "opencl")]
+    return make_corpus(tmp_path_factory.mktemp("corpora") / "c", records)
+
+
+def verify(capsys, corpus, verify, *options):
+    """Exit code and (target, outcome, numerics, reason) by key."""
+    words = ("run", "--corpus", corpus, "--report", "json:-", "--verify", verify)
+    code, out, _ = run(capsys, *words, "--determinism", "none", "--jobs", "1", *options)
+    return code, [
+        (r["target"], r["outcome"], r["numerics"], r["numerics_reason"])
+        for r in json.loads(out)["records"]
+    ]
+
+
+def test_unchanged_kernels_are_right(capsys, corpus):
+    code, results = verify(capsys, corpus, "all")
+    assert code == 0
+    assert {numerics for _, _, numerics, _ in results} <= {"exact", "bounded"}
+
+
+def test_a_renamed_kernel_is_exact(capsys, corpus, tmp_path):
+    copy = patched(tmp_path / "copy", RENAME)
+    code, results = verify(capsys, corpus, "changed", "--compiler", copy, "--target", "llvm")
+    assert (code, [(o, n) for _, o, n, _ in results]) == (0, [("renamed", "exact")] * 2)
+
+
+def test_a_swapped_operand_is_wrong(capsys, corpus, tmp_path):
+    copy = patched(tmp_path / "copy", SWAP_SUB)
+    code, results = verify(capsys, corpus, "changed", "--compiler", copy)
+    assert code == 1
+    assert [(t, o, n) for t, o, n, _ in results if o != "same"] == [("llvm/cpu", "code", "wrong")]
+
+
+def test_a_lost_store_is_wrong_on_both_backends(capsys, corpus, tmp_path):
+    copy = patched(tmp_path / "copy", LOST_LAST_STORE)
+    code, results = verify(capsys, corpus, "changed", "--compiler", copy)
+    assert code == 1
+    assert {(o, n) for _, o, n, _ in results} == {("code", "wrong")}
+
+
+def test_a_fault_behind_an_unchanged_source_is_found_when_all_are_verified(
+    capsys, corpus, tmp_path
+):
+    copy = patched(tmp_path / "copy", DIFFERENT_MACHINE_CODE)
+    code, results = verify(capsys, corpus, "changed", "--compiler", copy)
+    assert code == 0
+    code, results = verify(capsys, corpus, "all", "--compiler", copy)
+    assert code == 1
+    assert [(t, o, n) for t, o, n, _ in results if n == "wrong"] == [("llvm/cpu", "same", "wrong")]
+
+
+def test_a_kernel_that_segfaults_when_it_runs_is_wrong_and_alone(capsys, corpus, tmp_path):
+    copy = patched(tmp_path / "copy", SEGFAULT_AT_RUN)
+    code, results = verify(capsys, corpus, "all", "--compiler", copy)
+    assert code == 1
+    wrong = [(t, reason) for t, _, n, reason in results if n == "wrong"]
+    assert wrong == [("llvm/cpu", "running it ends in signal 11 (SIGSEGV)")]
+
+
+def test_without_a_device_a_kernel_is_skipped_and_says_why(capsys, corpus, tmp_path):
+    closed = Patch(
+        "compiler/backends/__init__.py",
+        "    backend = find_backend(name)\n",
+        "    from compiler.errors import DeviceError\n    raise DeviceError('no device')\n"
+        "    backend = find_backend(name)\n",
+    )
+    copy = patched(tmp_path / "copy", closed)
+    code, results = verify(capsys, corpus, "all", "--compiler", copy)
+    assert code == 0
+    assert {(n, reason) for _, _, n, reason in results} == {("skipped", "no device")}
