@@ -34,6 +34,9 @@ class Algebra(Protocol[V, P]):
     def contract(self, dtype: DType, a: V, b: V, extents: Extents) -> P | None:
         """The partial sum of a * b over `extents`; None where the plain way is the right one."""
 
+    def products(self, node: Node, a: V, b: V) -> V:
+        """The terms of a sum of products, `node` being the MUL."""
+
     def join(self, op: Op, dtype: DType, a: P, b: P) -> P:
         """Two partial reductions over neighbouring intervals as one."""
 

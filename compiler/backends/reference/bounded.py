@@ -115,18 +115,29 @@ class Bounded:
         if not most < form.largest / 4:  # NaN, infinity, or a product that may overflow
             return None
         total = sum_products(a.value, b.value, extents)
-        terms = np.full((1,) * total.ndim, float(count))
+        zero = np.zeros((1,) * total.ndim)
+        terms = zero + float(count)
         if a.error is None and b.error is None:
             grain = granularity(a.value) * granularity(b.value)
             if count * most <= grain / form.unit and grain >= form.tiny:
-                zero = np.zeros((1,) * total.ndim)
-                return Partial((total, np.full_like(zero, count * most), zero, terms), grain)
+                return Partial((total, np.full_like(zero, count * most), zero, terms, zero), grain)
         bound = sum_products(size_a, size_b, extents) * INFLATE
         spread = bound * (form.unit + OWN_UNIT) + count * form.tiny
         if a.error is not None or b.error is not None:
             plain = sum_products(np.abs(a.value), np.abs(b.value), extents)
             spread = spread + np.maximum(bound - plain, 0.0) + bound * 2.0**-40
-        return Partial((total, bound, spread, terms))
+        return Partial((total, bound, spread, terms, zero))
+
+    def products(self, node: Node, a: Approx, b: Approx) -> Approx:
+        """Not rounded, and so not infinite where only the dtype is too small: the sum decides."""
+        if not node.dtype.is_float or node.dtype.bits == 64:
+            return self.apply(node, a, b)
+        rounded = self.apply(node, a, b)
+        with np.errstate(all="ignore"):
+            exact = a.value * b.value
+            large = np.isinf(rounded.value) & np.isfinite(exact) & a.is_exact & b.is_exact
+            error = np.where(large, np.abs(exact) * FORMATS[node.dtype].unit, rounded.slack)
+            return make(np.where(large, exact, rounded.value), error, rounded.undecided)
 
     def join(self, op: Op, dtype: DType, a: Partial, b: Partial) -> Partial:
         with np.errstate(all="ignore"):
@@ -178,8 +189,10 @@ def _terms(op: Op, dtype: DType, value: Approx) -> tuple[list[Array], float]:
     size = np.abs(value.value) + value.slack
     if op is Op.ADD:
         grain = granularity(value.value) if value.error is None else 0.0
-        finite = np.where(np.isfinite(value.value), size, 0.0)
-        return [value.value, finite, value.slack, (size != 0).astype(np.float64)], grain
+        finite = np.isfinite(value.value)
+        number, special = np.where(finite, value.value, 0.0), np.where(finite, 0.0, value.value)
+        terms = (size != 0).astype(np.float64)
+        return [number, np.where(finite, size, 0.0), value.slack, terms, special], grain
     if op is Op.MUL:
         low = np.maximum(np.abs(value.value) - value.slack, 0.0)
         zero = ((value.value == 0) & value.is_exact).astype(np.float64)
@@ -193,7 +206,7 @@ def _joins(op: Op, dtype: DType) -> tuple[np.ufunc, ...]:
     if not dtype.is_float:
         return (_PLAIN[op],)
     if op is Op.ADD:
-        return (np.add,) * 4
+        return (np.add,) * 5
     if op is Op.MUL:
         return (np.multiply,) * 4 + (np.add,) * 3 + (np.maximum,)
     pick = _PLAIN[op]
@@ -220,27 +233,27 @@ def _growth(form: Format, roundings: Array) -> Array:
 
 
 def _sum(form: Format, partial: Partial) -> Approx:
-    """The parts are: sum, sum of finite magnitudes, sum of errors, how many terms are not 0.
+    """The parts are: sum of the finite terms, of their magnitudes, of all errors, how many terms
+    are not 0, and the sum of the infinities and NaNs.
 
     Adding 0 is exact, so only the other terms count. Overflow is certain where the sum is beyond
-    the dtype and what opposes it cannot overflow the other way; an infinity or NaN among the terms
-    decides where the finite terms cannot overflow.
+    the dtype and what opposes it cannot overflow the other way; so is an infinity among the terms.
     """
-    total, size, spread, terms = partial.parts
+    total, size, spread, terms, special = partial.parts
     exact = (partial.grain >= form.tiny) & (size * form.unit <= partial.grain)
     exact = (spread == 0) & (exact | (terms <= 1))
     error = (spread + _growth(form, np.maximum(terms - 1, 0.0)) * (size + spread)) * INFLATE
     error = np.where(exact, 0.0, np.where(np.isnan(error), np.inf, error))
-    fits = size + error <= form.largest
-    up, down = (size + total) / 2 * INFLATE, (size - total) / 2 * INFLATE
-    certain_up = (total - error >= form.overflow) & (down < form.largest)
-    certain_down = (-total - error >= form.overflow) & (up < form.largest)
-    infinite = np.isfinite(size) & np.isfinite(total) & (certain_up | certain_down)
-    given = ~np.isfinite(total) & np.isfinite(spread) & np.isfinite(size)
-    given = given & (fits | np.isnan(total))
-    value = np.where(infinite, np.copysign(np.inf, total), total)
-    error = np.where(infinite | given, 0.0, np.where(fits, error, np.inf))
-    return Approx(value, np.where(np.isfinite(value) | infinite | given, error, np.inf))
+    falls = (
+        (size - total) / 2 * INFLATE + error
+    ) < form.largest  # else the negative terms overflow
+    rises = ((size + total) / 2 * INFLATE + error) < form.largest
+    up = falls & (special >= 0) & ((total - error >= form.overflow) | (special == np.inf))
+    down = rises & (special <= 0) & ((-total - error >= form.overflow) | (special == -np.inf))
+    certain = (up | down | np.isnan(special)) & np.isfinite(spread)
+    value = np.where(up, np.inf, np.where(down, -np.inf, total)) + special
+    fits = (size + error <= form.largest) & (special == 0)
+    return Approx(value, np.where(certain, 0.0, np.where(fits, error, np.inf)))
 
 
 def _product(form: Format, partial: Partial) -> Approx:

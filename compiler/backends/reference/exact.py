@@ -73,6 +73,9 @@ class Exact:
         total = sum_products(a.astype(np.float64), b.astype(np.float64), extents)
         return total if dtype.is_float else total.astype(np.int64).astype(numpy_dtype(dtype))
 
+    def products(self, node: Node, a: Array, b: Array) -> Array:
+        return self.apply(node, a, b)
+
     def join(self, op: Op, dtype: DType, a: Array, b: Array) -> Array:
         with np.errstate(all="ignore"):
             both = np.stack(np.broadcast_arrays(a, b))

@@ -157,7 +157,7 @@ class Frame(Generic[V, P]):
         match node.op:
             case Op.REDUCE:
                 return self.domain.algebra.finish(
-                    node.attr[0], node.dtype, self._reduce(node, self.box)
+                    node.attr[0], node.dtype, self.reduction(node, self.box)
                 )
             case Op.LOAD:
                 return self._load(node)
@@ -193,35 +193,32 @@ class Frame(Generic[V, P]):
             number = np.where(valid, number, np.zeros_like(number))
         return self.domain.algebra.constant(node.dtype, number)
 
-    def _reduce(self, node: Node, box: Box) -> P:
-        """The partial reduction over `box`, in halves where its source would be too large."""
+    def reduction(self, node: Node, box: Box, *, contracts: bool = True) -> P:
+        """The partial reduction over `box`, in halves where its source would be too large.
+
+        A sum of products is contracted without the products, if the algebra can and `contracts`.
+        """
         domain = self.domain
-        axes = tuple([domain.number[name] for name in node.attr[1]])
-        size, moving = self._largest_source(node, box)
-        if size > domain.budget:
-            splittable = [a for a in axes if box.sizes[a] > 1 and moving[a]]
-            if splittable:
-                first, second = split(box, max(splittable, key=lambda axis: box.sizes[axis]))
-                a, b = self._reduce(node, first), self._reduce(node, second)
-                return domain.algebra.join(node.attr[0], node.dtype, a, b)
-        frame = self if box == self.box else Frame(domain, box, self)
-        return frame.partial(node, axes)
-
-    def _largest_source(self, node: Node, box: Box) -> tuple[int, tuple[bool, ...]]:
         factors = product_of(node)
-        targets = node.src if factors is None else factors
-        return max(self.domain.peak(target, box) for target in targets)
-
-    def partial(self, node: Node, axes: tuple[int, ...]) -> P:
-        """The reduction of this frame's box."""
-        algebra, factors = self.domain.algebra, product_of(node)
-        extents = tuple([(axis, self.box.sizes[axis]) for axis in axes])
-        if factors is not None:
-            a, b = (self.value(factor) for factor in factors)
-            sum_of_products = algebra.contract(node.dtype, a, b, extents)
-            if sum_of_products is not None:
-                return sum_of_products
-        return algebra.reduce(node.attr[0], node.dtype, self.value(node.src[0]), extents)
+        axes = tuple([domain.number[name] for name in node.attr[1]])
+        sources = factors if factors is not None and contracts else node.src
+        size, moving = max(domain.peak(source, box) for source in sources)
+        splittable = [axis for axis in axes if box.sizes[axis] > 1 and moving[axis]]
+        if size > domain.budget and splittable:
+            halves = split(box, max(splittable, key=lambda axis: box.sizes[axis]))
+            a, b = [self.reduction(node, half, contracts=contracts) for half in halves]
+            return domain.algebra.join(node.attr[0], node.dtype, a, b)
+        frame = self if box == self.box else Frame(domain, box, self)
+        extents = tuple([(axis, box.sizes[axis]) for axis in axes])
+        if factors is None:
+            value = frame.value(node.src[0])
+            return domain.algebra.reduce(node.attr[0], node.dtype, value, extents)
+        a_factor, b_factor = (frame.value(factor) for factor in factors)
+        if contracts:
+            found = domain.algebra.contract(node.dtype, a_factor, b_factor, extents)
+            return frame.reduction(node, box, contracts=False) if found is None else found
+        terms = domain.algebra.products(node.src[0], a_factor, b_factor)
+        return domain.algebra.reduce(Op.ADD, node.dtype, terms, extents)
 
 
 _LEAVES = frozenset((Op.LOAD, Op.REDUCE, Op.CONST, Op.VAR))
