@@ -7,7 +7,7 @@ from compiler.rules.transcendental.floats import format_of, nearest, polynomial,
 
 def power_of_fraction(r: Expr) -> Expr:
     """2**r for |r| <= 1/2."""
-    return 1.0 + r * polynomial(r, EXP2[r.dtype])
+    return r * polynomial(r, EXP2[r.dtype]) + 1.0
 
 
 def exp2(x: Expr) -> Expr:

@@ -1,8 +1,9 @@
 """Nodes with operators, so that a decomposition reads as the formula that it is."""
 
 from dataclasses import dataclass
+from functools import cache
 
-from compiler.ir import DType, Node, Op
+from compiler.ir import DType, Node, Op, const
 from compiler.rules.builder import Builder
 
 
@@ -66,7 +67,7 @@ class Expr:
         return self._compare(Op.LE, other)
 
     def __gt__(self, other: float) -> "Expr":
-        return Expr(self.builder.lt(other, self.node), self.builder)
+        return Expr(self.builder.lt(_operand(self.node.dtype, other), self.node), self.builder)
 
     def equals(self, other: "Expr | float") -> "Expr":
         return self._compare(Op.EQ, other)
@@ -80,7 +81,7 @@ class Expr:
 
     def like(self, value: float) -> "Expr":
         """A constant of this dtype."""
-        return Expr(self.builder.const(self.node.dtype, value), self.builder)
+        return Expr(_operand(self.node.dtype, value), self.builder)
 
     def cast(self, dtype: DType) -> "Expr":
         return Expr(self.builder.cast(self.node, dtype), self.builder)
@@ -90,17 +91,33 @@ class Expr:
 
     def where(self, then: "Expr | float", otherwise: "Expr | float") -> "Expr":
         """`then` where this condition holds, else `otherwise`; one of them is an Expr."""
-        return Expr(self.builder.where(self.node, _plain(then), _plain(otherwise)), self.builder)
+        like = then if isinstance(then, Expr) else otherwise
+        assert isinstance(like, Expr), "one branch is an expression"
+        branches = [_operand(like.node.dtype, branch) for branch in (then, otherwise)]
+        return Expr(self.builder.where(self.node, *branches), self.builder)
 
     def _binary(self, op: Op, other: "Expr | float") -> "Expr":
-        return Expr(self.builder.binary(op, self.node, _plain(other)), self.builder)
+        return Expr(
+            self.builder.binary(op, self.node, _operand(self.node.dtype, other)), self.builder
+        )
 
     def _reversed(self, op: Op, other: float) -> "Expr":
-        return Expr(self.builder.binary(op, other, self.node), self.builder)
+        return Expr(
+            self.builder.binary(op, _operand(self.node.dtype, other), self.node), self.builder
+        )
 
     def _compare(self, op: Op, other: "Expr | float") -> "Expr":
-        return Expr(self.builder.compare(op, self.node, _plain(other)), self.builder)
+        return Expr(
+            self.builder.compare(op, self.node, _operand(self.node.dtype, other)), self.builder
+        )
 
 
-def _plain(value: "Expr | float") -> "Node | float":
-    return value.node if isinstance(value, Expr) else value
+def _operand(dtype: DType, value: Expr | float) -> Node:
+    if isinstance(value, Expr):
+        return value.node
+    return _constant(dtype, value) if value else const(dtype, value)  # 0.0 and -0.0 are one key
+
+
+@cache  # there are as many as the formulas have constants, and making one costs more than a sum
+def _constant(dtype: DType, value: float) -> Node:
+    return const(dtype, value)
