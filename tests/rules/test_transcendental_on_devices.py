@@ -1,4 +1,4 @@
-"""Transcendental functions on LLVM and OpenCL: the bits of the decomposition as NumPy evaluates it."""
+"""Transcendental functions on LLVM and OpenCL: the bits of the decomposition that NumPy gets."""
 
 import numpy as np
 import pytest
