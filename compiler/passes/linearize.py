@@ -201,8 +201,12 @@ class _Emission:
         self.program.append(opening)
         self.emitted.add(opening)
         for node in writes:
-            plain = self.over(node)
-            self.program.append(intern(_WRITE, VOID, plain.src[:3]))
+            gated = self.over(node)
+            plain = intern(_WRITE, VOID, gated.src[:3])
+            if plain in self.emitted:  # the same store under another gate: it stays another node
+                plain = gated
+            self.emitted.add(plain)
+            self.program.append(plain)
         closing = intern(Op.ENDIF, VOID, (opening,))
         self.program.append(closing)
         self.done.update(dict.fromkeys(writes, closing))

@@ -89,6 +89,16 @@ def test_stores_under_different_gates_have_branches_of_their_own():
     k.assert_stages_compute(TWO_PADDED, "PADTO g0 3; PADTO g1 4; UPCAST g1 4", LLVM)
 
 
+def test_one_store_under_two_gates_stands_twice():
+    text = """
+%0 = BUFFER int8 slot=0 size=6
+%1 = CONST int8 value=-1 view=none
+%2 = STORE void %0 %1 view=[(6,3):(1,0)]
+%3 = SINK void %2 axes=(g0:6,g1:3)
+"""
+    k.assert_stages_compute(text, "PADTO g1 8; UPCAST g1 8", OPENCL)
+
+
 def test_stores_keep_the_order_of_the_kernel():
     buffers = [node.src[0].attr[0] for node in program(k.TWO_OUTPUTS).src if node.op is Op.WRITE]
     assert buffers == [0, 1]
