@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from transcendental_samples import FUNCTIONS, decomposed
+from transcendental_samples import FUNCTIONS, decomposed, evaluate
 
 from compiler.ir import (
     BFLOAT16,
@@ -15,10 +15,12 @@ from compiler.ir import (
     FLOAT64,
     Op,
     bounds,
+    const,
+    intern,
     toposort,
     why_malformed,
 )  # fmt: skip
-from compiler.rules import DECOMPOSITIONS
+from compiler.rules import DECOMPOSITIONS, Builder
 from compiler.rules.transcendental import coefficients
 
 IEEE_OPS = frozenset((
@@ -102,6 +104,16 @@ def test_vectors_are_decomposed_lane_by_lane(op):
     assert [why_malformed(node) for node in toposort(root) if why_malformed(node)] == []
     assert {node.dtype.count for node in toposort(root) if node.op is not Op.CONST} == {4}
     assert BOOL.vec(4) in {node.dtype for node in toposort(root)}
+
+
+@each_function
+@pytest.mark.parametrize("value", [0.0, -0.0, 0.3, 2.75, 1e-40, -1.5, 1e22, float("inf")])
+def test_a_constant_folds_to_the_bits_that_are_computed_at_run_time(op, dtype, value):
+    values = [value, 2.0] if op is Op.POW else [value]
+    node = intern(op, dtype, tuple(const(dtype, value) for value in values))
+    folded = DECOMPOSITIONS[op](Builder(), node)
+    computed = const(dtype, float(evaluate(op, dtype, *[[value] for value in values])[0]))
+    assert folded is computed
 
 
 @pytest.mark.slow
