@@ -186,10 +186,14 @@ def _line_edits(old: str, new: str) -> list[str]:
         gone = "".join(before[code.src_start : code.src_end])
         came = "".join(after[code.dest_start : code.dest_end])
         if not (gone + came).strip():
-            found.append(f"spacing {gone!r} -> {came!r}")
+            found.append(f"spacing {_visible(gone)} -> {_visible(came)}")
         else:
             found.append(f"{_opcode(new)}: {_abstract(gone)} -> {_abstract(came)}")
     return found
+
+
+def _visible(spaces: str) -> str:
+    return spaces.replace(" ", "\u00b7") or "none"
 
 
 def _abstract(text: str) -> str:
