@@ -1,6 +1,6 @@
 """The graph as one PROGRAM: each node in the innermost loop it needs, in order of first need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.ir import VOID, AxisKind, Node, Op, intern, loop_parts, replace_src
@@ -8,6 +8,8 @@ from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 
 _RANGE, _LOOP, _ACC, _RESULT, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.RESULT, Op.WRITE
+_MULACC, _BARRIER = Op.MULACC, Op.BARRIER
+_CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2}  # where such a step has the total so far
 _LEAVES = frozenset((Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL))
 _NOT_PLACED = frozenset((_RANGE, _ACC, Op.SINK)) | _LEAVES
 _Scope = Node | None  # the RANGE of a loop, or None: outside all loops
@@ -15,7 +17,7 @@ _Scope = Node | None  # the RANGE of a loop, or None: outside all loops
 
 def linearize(root: Node, context: Context) -> Node:
     """A PROGRAM that computes `root`."""
-    order = _reachable(context.order(root), root)
+    order = _in_order_of_need(root)
     outer = of_kind(root, order, AxisKind.GLOBAL)
     numbers = number_ranges(order)
     free = free_ranges(order, numbers)
@@ -29,13 +31,53 @@ def linearize(root: Node, context: Context) -> Node:
     return intern(Op.PROGRAM, VOID, tuple(emission.program))
 
 
-def _reachable(order: Sequence[Node], root: Node) -> list[Node]:
-    """The nodes that are used as sources: symbolic sizes of buffers are not computed."""
-    used = {root}
-    for node in reversed(order):
-        if node in used:
-            used.update(node.src)
-    return [node for node in order if node in used]
+# --- the order of first need ----------------------------------------------------------------------
+
+
+def _in_order_of_need(root: Node) -> list[Node]:
+    """Every node that `root` is computed from, operands first."""
+    order: list[Node] = []
+    done = {root}
+    stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(_needs(root)))]
+    while stack:
+        node, rest = stack[-1]
+        for child in rest:
+            if child not in done:
+                done.add(child)
+                stack.append((child, iter(_needs(child))))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order
+
+
+def _needs(node: Node) -> Sequence[Node]:
+    """The sources of a node, those first that are to be computed first.
+
+    A total comes before what is added to it, and the totals of a loop advance side by side: what
+    one step of all of them shares is needed once, and not kept until the last total is done.
+    """
+    if node.op is _MULACC:
+        return node.src[2], node.src[0], node.src[1]
+    if node.op is not _LOOP:
+        return node.src
+    ranges, inits, accs, values = loop_parts(node)
+    chains = [_steps(value) for value in values]
+    longest = max([len(chain) for chain in chains])
+    side_by_side = [chain[step] for step in range(longest) for chain in chains if step < len(chain)]
+    return (*ranges, *inits, *accs, *side_by_side)
+
+
+def _steps(value: Node) -> list[Node]:
+    """The nodes through which an accumulator becomes its next value, first step first."""
+    found = [value]
+    while value.op in _CHAINED:
+        value = value.src[_CHAINED[value.op]]
+        if value.op is not _ACC:
+            found.append(value)
+    found.reverse()
+    return found
 
 
 def _read_and_written(order: Sequence[Node]) -> frozenset[Node]:
@@ -139,7 +181,7 @@ class _Emission:
                 src = (acc, self.done[node.src[0]])
                 self.emit(node, intern(_RESULT, node.dtype, src, node.attr))
             else:
-                if node.op is Op.BARRIER:
+                if node.op is _BARRIER:
                     self.flush()
                 self.emit(node, self.over(node))
         self.flush()

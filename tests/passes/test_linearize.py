@@ -126,3 +126,12 @@ def test_a_deep_chain_of_operations_is_no_problem():
     lines += [f"%{n} = ADD float32 %{n - 1} %{n - 1}" for n in range(3, 3000)]
     lines += ["%3000 = STORE void %0 %2999 view=[(4):(1)]", "%3001 = SINK void %3000 axes=(g0:4)"]
     assert len(program("\n" + "\n".join(lines) + "\n", "UPCAST g0 4").src) > 2997
+
+
+def test_the_totals_of_a_loop_advance_side_by_side():
+    source = program(k.MATMUL, "UPCAST g0 4; UPCAST g1 4; UNROLL r0 4").src
+    kinds = [node.op for node in source if node.op is Op.MULACC or node.op is Op.READ]
+    assert kinds[:6] == [Op.READ] * 2 + [Op.MULACC] + [Op.READ, Op.MULACC, Op.READ]
+    reads = [index for index, node in enumerate(source) if node.op is Op.READ]
+    steps = [index for index, node in enumerate(source) if node.op is Op.MULACC]
+    assert reads[-1] > steps[11]  # the last element is read when three of four steps are done
