@@ -5,8 +5,6 @@ an endless pass leaves its question. Nothing is raised into the program; what co
 written to the file of losses, and counted by `replay capture`.
 """
 
-import importlib.metadata
-import platform
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -28,11 +26,11 @@ from corpus import (
 )
 from replay.codec import finished_fields, started_record
 from replay.environment import Settings, captures
+from replay.toolchain import toolchain
 from replay.worktree import revision_of
 
 _COMPILER = Path(compiler.__file__ or "").resolve().parent
 _OURS = (str(_COMPILER), str(Path(__file__).resolve().parent))
-_LIBRARIES = ("numpy", "llvmlite", "pyopencl")
 
 
 def recorders(environ: Mapping[str, str], clock: Callable[[], float]) -> tuple["Recorder", ...]:
@@ -138,17 +136,6 @@ class Recorder:
         if settings.revision_of != str(_COMPILER):  # the program brings a compiler of its own
             revision, is_dirty = revision_of(_COMPILER)
         return Provenance(revision=revision, dirty=is_dirty, toolchain=toolchain())
-
-
-def toolchain() -> dict[str, str]:
-    """Versions of what code generation and execution depend on."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _call_site() -> str | None:

@@ -5,6 +5,7 @@ turns results into results, so that the counts add up whatever happens in betwee
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -62,9 +63,9 @@ class Replayed:
 
     results: dict[str, Result]
     compiles: int = 0
-    notes: list[str] = field(default_factory=list)
     is_interrupted: bool = False
     stopped: str | None = None
+    toolchains: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, result: Result) -> None:
         self.results[result.key] = result
@@ -185,6 +186,7 @@ def _readable(
         elif isinstance(old, str):
             found.add(blank(item, Outcome.SKIPPED, old))
         else:
+            found.toolchains.update(item.record.provenance.toolchain.items())
             yield item
 
 

@@ -18,6 +18,7 @@ from replay.policy import Policy, read_policy
 from replay.recompile import Mode
 from replay.reports.model import Report, quoted
 from replay.run import Extent, Plan, Progress, Replayed, Source, replay
+from replay.toolchain import differences, toolchain
 from replay.worker import ROOT
 from replay.workers import Crew, Limits
 from replay.worktree import checked_out, find_repository
@@ -152,7 +153,7 @@ def _report(
         gate=pass_or_fail(results, policy, lost=reader.lost, damage=reader.why_damaged()),
         compiles=found.compiles,
         selected_from=total if is_part else None,
-        notes=tuple(found.notes),
+        notes=tuple(differences(found.toolchains, toolchain())),
         is_interrupted=found.is_interrupted,
         options=request.options,
     )

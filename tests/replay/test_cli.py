@@ -20,6 +20,7 @@ from programs import (
     small_corpus,
 )
 
+from corpus import Provenance
 from replay.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -283,6 +284,14 @@ def test_a_closed_pipe_ends_quietly(corpus):
     command = " ".join((*REPLAY, "list", "--corpus", str(corpus), "| true"))
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
+
+
+def test_another_toolchain_is_said_once(capsys, tmp_path):
+    origin = Provenance(toolchain={"llvmlite": "0.1"})
+    records = [record_of(ONE, backend, provenance=origin) for backend in ("llvm", "opencl")]
+    corpus = make_corpus(tmp_path / "c", records)
+    _, out, _ = run(capsys, "run", "--corpus", corpus, "--verify", "none")
+    assert out.count("2 records were captured with llvmlite 0.1, here it is") == 1
 
 
 def test_it_runs_from_the_root_directory_with_a_home_that_is_read_only(corpus):
