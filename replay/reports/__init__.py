@@ -11,6 +11,8 @@ FORMATS: tuple[tuple[str, str], ...] = (
     ("json", "replay.reports.json"),
     ("junit", "replay.reports.junit"),
     ("markdown", "replay.reports.markdown"),
+    ("sarif", "replay.reports.sarif"),
+    ("html", "replay.reports.html"),
 )
 
 

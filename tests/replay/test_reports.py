@@ -92,3 +92,32 @@ def test_markdown_shows_a_diff_for_each_cluster():
 )
 def test_the_exit_code_says_how_it_went(what, code):
     assert what.exit_code == code
+
+
+def test_html_asks_nothing_of_the_network_and_cannot_be_broken_out_of():
+    evil = Result(key=key(1), outcome=Outcome.CRASH, name="</script><img src=x>", reason="<b>")
+    page = render("html", report([evil, changed(2, new="  a = <i>;")]))
+    assert "http://" not in page
+    assert "https://" not in page
+    assert page.count("</script>") == 2
+    assert "<img" not in page
+    assert "<i>" not in page
+
+
+def test_html_has_every_record_and_a_diff_for_each_cluster():
+    page = render("html")
+    rows = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert [row[3] for row in rows] == ["same", "code", "crash", "code", "skipped"]
+    assert page.count('class="cluster"') == 2
+    assert "<td>  a = b - c;</td><td>  a = c - b;</td>" in page
+
+
+def test_html_of_ten_thousand_records_is_small():
+    page = render("html", report([changed(n) for n in range(10_000)]))
+    assert len(page) < 5_000_000
+
+
+def test_sarif_has_one_result_for_each_cluster_and_each_wrong_kernel():
+    run = json.loads(render("sarif"))["runs"][0]
+    assert [result["ruleId"] for result in run["results"]] == ["code", "crash", "code/wrong"]
+    assert "replay diff" in run["results"][0]["message"]["text"]
