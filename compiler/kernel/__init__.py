@@ -5,7 +5,7 @@ from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.from_ast import from_ast
 from compiler.kernel.heuristics import HEURISTICS, choose
-from compiler.kernel.kernel import Kernel, Opt, buffers, reduces, variables
+from compiler.kernel.kernel import Kernel, Opt, buffers, iterations, reduces, variables
 from compiler.kernel.naming import kernel_name
 from compiler.kernel.opts import (
     OPTS,
