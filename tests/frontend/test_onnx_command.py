@@ -1,0 +1,187 @@
+"""python -m compiler.onnx: what it prints, what it exits with, and real models."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler import open_device
+from compiler.errors import DeviceError, ModelError
+from compiler.frontend.onnx import default_feed, load, run
+from compiler.frontend.onnx.model import from_proto
+from compiler.onnx import main, relative_error
+
+MODELS = Path(__file__).parents[2] / ".models/speechmos/dnsmos_models"
+
+
+def small(*nodes, inputs=(("x", TensorProto.FLOAT, ["batch", 3]),), opset=18):
+    graph = helper.make_graph(
+        nodes or [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "small",
+        [helper.make_tensor_value_info(*item) for item in inputs],
+        [helper.make_tensor_value_info("y", TensorProto.UNDEFINED, None)],
+        [numpy_helper.from_array(np.eye(3, dtype=np.float32), "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+@pytest.fixture
+def path(tmp_path):
+    """The file of a small model."""
+    file = tmp_path / "small.onnx"
+    onnx.save(small(), str(file))
+    return file
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_outputs_are_listed_with_dtype_and_shape(path):
+    result = invoke(path, "--target", "reference", "--dim", "batch=5")
+    assert (result.exit_code, result.output) == (0, "y float32[5, 3]\n")
+
+
+def test_an_unbound_dimension_is_two(path):
+    assert "y float32[2, 3]" in invoke(path, "--target", "reference").output
+
+
+def test_compare_prints_the_error_of_every_output(path):
+    result = invoke(path, "--target", "reference", "--compare")
+    assert (result.exit_code, result.output) == (0, "y float32[2, 3] max|a-b|/max|b| 0\n")
+
+
+def test_compare_exits_with_one_beyond_the_tolerance(path, monkeypatch):
+    monkeypatch.setattr(
+        "compiler.onnx.evaluate_reference",
+        lambda model, feed: {"y": np.ones((2, 3), np.float32)},
+    )
+    assert invoke(path, "--target", "reference", "--compare").exit_code == 1
+
+
+def test_a_feed_is_used_and_outputs_are_saved(path, tmp_path):
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.savez(tmp_path / "feed.npz", x=x)
+    out = tmp_path / "out.npz"
+    arguments = ("--target", "reference", "--feed", tmp_path / "feed.npz", "--save", out)
+    assert invoke(path, *arguments).exit_code == 0
+    assert np.array_equal(np.load(out)["y"], x)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--dim", "batch"], 2, "batch=4"),
+        (["--dim", "other=4"], 3, "error: dimension other: the model has batch"),
+        (["--target", "cuda"], 2, "cuda"),
+    ],
+)
+def test_wrong_arguments_are_named(path, arguments, code, message):
+    result = invoke(path, *arguments)
+    assert result.exit_code == code
+    assert message in result.output
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path):
+    assert invoke(tmp_path / "nothing.onnx").exit_code == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model at all", b"\x08\x07"])
+def test_a_file_that_is_no_model_is_one_line(tmp_path, content):
+    file = tmp_path / "bad.onnx"
+    file.write_bytes(content)
+    result = invoke(file)
+    assert result.exit_code == 3
+    assert result.output.startswith("error: model ")
+    assert result.output.count("\n") == 1
+
+
+def test_unsupported_operators_are_listed_by_name_and_count():
+    nodes = [
+        helper.make_node("Celu", ["x"], ["a"]),
+        helper.make_node("Celu", ["a"], ["b"]),
+        helper.make_node("Mine", ["b"], ["y"], domain="com.example"),
+    ]
+    with pytest.raises(ModelError, match=r"Celu x2, com\.example\.Mine x1"):
+        run(from_proto(small(*nodes)), {}, "reference")
+
+
+def test_a_feed_that_does_not_fit_is_named():
+    model = from_proto(small())
+    with pytest.raises(ModelError, match=r"input x: fed float64\[3\], expected float32"):
+        run(model, {"x": np.zeros(3)}, "reference")
+    with pytest.raises(ModelError, match="input x: is not fed"):
+        run(model, {}, "reference")
+
+
+def test_default_feeds_are_the_same_every_time_and_in_range():
+    inputs = [
+        ("x", TensorProto.FLOAT, [64]),
+        ("i", TensorProto.INT64, [64]),
+        ("u", TensorProto.UINT8, [64]),
+        ("b", TensorProto.BOOL, ["n"]),
+    ]
+    model = from_proto(small(helper.make_node("Identity", ["x"], ["y"]), inputs=inputs))
+    first, second = default_feed(model), default_feed(model)
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert [array.dtype.name for array in first.values()] == ["float32", "int64", "uint8", "bool"]
+    assert set(first["i"]) == {0, 1}
+    assert first["u"].max() > 100
+    assert first["b"].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "error"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], 0.0),
+        ([1.0, 2.5], [1.0, 2.0], 0.25),
+        ([np.nan, 2.0], [np.nan, 2.0], 0.0),
+        ([1.0, 2.0], [np.nan, 2.0], np.inf),
+        ([np.nan, 2.0], [1.0, 2.0], np.inf),
+        ([0.0], [0.0], 0.0),
+        ([1e-9], [0.0], np.inf),
+        ([1.0], [1.0, 1.0], np.inf),
+    ],
+)
+def test_the_error_is_relative_to_the_largest_element(found, wanted, error):
+    assert relative_error(np.array(found), np.array(wanted)) == error
+
+
+# --- real models ----------------------------------------------------------------------------------
+
+
+def device(name):
+    try:
+        open_device(name)
+    except DeviceError as error:
+        pytest.skip(str(error))
+    return name
+
+
+@pytest.mark.skipif(not MODELS.is_dir(), reason="the models are fetched by `make setup`")
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        ("model_v8", "llvm"),
+        pytest.param("model_v8", "opencl", marks=pytest.mark.slow),
+        pytest.param("model_v8", "reference", marks=pytest.mark.slow),
+        pytest.param("sig", "llvm", marks=pytest.mark.slow),
+        pytest.param("sig", "opencl", marks=pytest.mark.slow),
+        pytest.param("bak_ovr", "llvm", marks=pytest.mark.slow),
+        pytest.param("bak_ovr", "opencl", marks=pytest.mark.slow),
+    ],
+)
+def test_a_real_model_equals_the_reference_evaluator(model, target):
+    result = invoke(MODELS / f"{model}.onnx", "--target", device(target), "--compare")
+    assert result.exit_code == 0, result.output
+
+
+def test_a_model_is_read_once_and_its_data_kept(path):
+    model = load(path)
+    os.remove(path)
+    assert model.inputs[0].shape == ("batch", 3)
+    assert model.outputs == ("y",)
