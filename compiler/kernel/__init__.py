@@ -26,6 +26,6 @@ __all__ = [
     "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group", "GroupTop",
     "Kernel", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast",
     "accesses", "apply_all", "buffers", "choose", "format_opt", "format_opts", "from_ast",
-    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes", "to_positional",
-    "variables",
+    "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes",
+    "to_positional", "variables",
 ]  # fmt: skip
