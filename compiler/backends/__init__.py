@@ -15,7 +15,7 @@ from compiler.backends.base import (
     size_value,
     storage_dtype,
 )
-from compiler.backends.describe import arguments_of, estimates_of, launch_of
+from compiler.backends.describe import arguments_of, launch_of
 from compiler.backends.llvm import BACKEND as LLVM
 from compiler.backends.opencl import BACKEND as OPENCL
 from compiler.backends.reference import BACKEND as REFERENCE
@@ -51,6 +51,6 @@ def open_device(name: str) -> Device:
 
 __all__ = [
     "BACKENDS", "Argument", "Backend", "Buffer", "Device", "Estimates", "Executable", "Launch",
-    "Program", "Role", "arguments_of", "estimates_of", "find_backend", "launch_of", "open_device",
+    "Program", "Role", "arguments_of", "find_backend", "launch_of", "open_device",
     "size_value", "storage_dtype",
 ]  # fmt: skip

@@ -1,12 +1,10 @@
-"""What a kernel takes, how it is launched and how much it works, read off its IR."""
+"""What a kernel takes and how it is launched, read off its IR."""
 
-from compiler.backends.base import Argument, Estimates, Launch, Role
-from compiler.ir import AxisKind, DType, Node, Op, Size, bounds, intern, toposort
-from compiler.ir.op import BINARY, CONVERSIONS, TERNARY, UNARY
+from compiler.backends.base import Argument, Launch, Role
+from compiler.ir import AxisKind, Node, Op, Size, intern, toposort
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
 _READS = frozenset((Op.LOAD, Op.READ))
-_MOVES = CONVERSIONS | {Op.WHERE}
 
 
 def buffer_of(node: Node) -> Node:
@@ -80,47 +78,3 @@ def _times(size: Size, count: int) -> Size:
     if isinstance(size, int):
         return size * count
     return intern(Op.MUL, size.dtype, (size, intern(Op.CONST, size.dtype, (), (count, None))))
-
-
-def estimates_of(program: Node) -> Estimates:
-    """Float operations of one launch, and bytes moved, no buffer counted more than whole."""
-    trips = [_special_items(program)]
-    flops = 0
-    moved: dict[Node, int] = {}
-    for node in program.src:
-        if node.op is Op.RANGE:
-            trips.append(trips[-1] * bounds(node.src[0])[1])
-        elif node.op is Op.END:
-            trips.pop()
-        elif node.op in _READS or node.op in _WRITES:
-            buffer = buffer_of(node.src[0])
-            lanes = node.dtype.count if node.op in _READS else node.src[2].dtype.count
-            moved[buffer] = moved.get(buffer, 0) + trips[-1] * lanes * node.src[0].dtype.itemsize
-        else:
-            flops += trips[-1] * _flops(node)
-    return Estimates(flops, sum([min(_bytes(b), count) for b, count in moved.items()]))
-
-
-def _special_items(program: Node) -> int:
-    items = 1
-    for node in program.src:
-        if node.op is Op.SPECIAL:
-            items *= bounds(node.src[0])[1]
-    return items
-
-
-_FLOP_OPS = (BINARY | UNARY | TERNARY) - _MOVES
-
-
-def _flops(node: Node) -> int:
-    dtype: DType = node.dtype
-    if node.op not in _FLOP_OPS or not dtype.is_float:
-        return 0
-    return dtype.count * (2 if node.op is Op.MULACC else 1)
-
-
-def _bytes(buffer: Node) -> int:
-    if buffer.op is Op.LOCAL:
-        return 0
-    size = buffer.attr[1]
-    return buffer.dtype.itemsize * (size if isinstance(size, int) else bounds(size)[1])

@@ -6,7 +6,6 @@ import pytest
 from compiler.backends import (
     Program,
     arguments_of,
-    estimates_of,
     find_backend,
     launch_of,
     open_device,
@@ -76,7 +75,7 @@ class Runner:
     def program(self, node, name="k"):
         arguments = arguments_of(node)
         source = find_backend(self.name).render(node, name, arguments, self.target)
-        return Program(name, source, self.target, arguments, launch_of(node), estimates_of(node))
+        return Program(name, source, self.target, arguments, launch_of(node))
 
     def index(self, code, size):
         """The parallel index of this device: a GLOBAL range to close, or a hardware index."""

@@ -1,9 +1,9 @@
-"""Arguments, launch and estimates of a kernel, and the value of symbolic sizes."""
+"""Arguments and launch of a kernel, and the value of symbolic sizes."""
 
 import pytest
 
-from compiler.backends import Launch, Role, arguments_of, estimates_of, launch_of, size_value
-from compiler.ir import FLOAT32, INT32, VOID, AxisKind, Op, const, intern, parse_node
+from compiler.backends import Launch, Role, arguments_of, launch_of, size_value
+from compiler.ir import FLOAT32, INT32, AxisKind, Op, const, intern, parse_node
 
 AST = """ir 1
 %0 = BUFFER float32 slot=0 size=3
@@ -72,21 +72,3 @@ def test_a_symbolic_size_is_computed_as_the_ir_says(n, value):
     shifted = intern(Op.SUB, INT32, (variable, const(INT32, 6)))
     size = intern(Op.IDIV, INT32, (shifted, const(INT32, 3)))
     assert size_value(size, {"n": n}) == value
-
-
-def test_estimates_count_float_operations_and_each_byte_once(code):
-    """100 rows of 8 columns times one vector that all rows read."""
-    row = code.range("g0", 100)
-    total = code.emit(Op.ACC, FLOAT32, (), (0,))
-    code.emit(Op.INIT, VOID, (total, code.const(FLOAT32, 0.0)))
-    column = code.range("r0", 8, AxisKind.REDUCE)
-    offset = code.emit(Op.MUL, INT32, (row, code.const(INT32, 8)))
-    x = code.read(code.buffer(1, FLOAT32, 800), code.emit(Op.ADD, INT32, (offset, column)))
-    y = code.read(code.buffer(2, FLOAT32, 8), column)
-    grown = code.emit(Op.MULACC, FLOAT32, (x, y, total))
-    ended = code.end(column, code.emit(Op.SET, VOID, (total, grown)))
-    result = code.emit(Op.RESULT, FLOAT32, (total, ended), (0,))
-    code.end(row, code.write(code.buffer(0, FLOAT32, 100), row, result))
-    estimates = estimates_of(code.program())
-    assert estimates.flops == 2 * 800
-    assert estimates.bytes == 4 * (800 + 8 + 100)

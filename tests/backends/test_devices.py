@@ -1,17 +1,20 @@
 """Devices: buffers, builds that fail, programs kept in memory, processes that fork."""
 
+import mmap
 import multiprocessing
 import subprocess
 import sys
 import textwrap
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compiler.backends import BACKENDS, find_backend, open_device
 from compiler.backends.llvm import open_device as open_llvm
+from compiler.backends.llvm.compile import Compiler, find_host
 from compiler.backends.opencl import open_device as open_opencl
 from compiler.backends.opencl import probe
 from compiler.errors import BuildError, DeviceError, OptionError
@@ -386,3 +389,23 @@ def test_a_device_known_from_before_is_opened_without_a_probe(opencl, fake_devic
     fake_devices.write_text("raise SystemExit(9)", encoding="utf-8")
     again = open_opencl(opencl.device.id)
     assert again.toolchain() == opencl.device.toolchain()
+
+
+def test_building_many_kernels_does_not_grow_the_process(llvm, code):
+    """llvmlite loses 80 KB for each use of a pass manager that it does not free."""
+    program = doubling(llvm, code)
+    compiler = Compiler(find_host())
+
+    def grown_by(builds):
+        before = resident_kib()
+        for _ in range(builds):
+            compiler.object_file(program.source, "k")
+        return resident_kib() - before
+
+    grown_by(10)
+    assert grown_by(30) < 30 * 30
+
+
+def resident_kib():
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * mmap.PAGESIZE // 1024

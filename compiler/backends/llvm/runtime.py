@@ -22,14 +22,7 @@ from compiler.backends.base import (
     storage_dtype,
     variable_values,
 )
-from compiler.backends.llvm.compile import (
-    Host,
-    build_error,
-    emit_assembly,
-    emit_object,
-    find_host,
-    link_log,
-)
+from compiler.backends.llvm.compile import Compiler, Host, build_error, find_host, link_log
 from compiler.errors import DeviceError
 from compiler.ir import DType, Size
 from compiler.target import LLVM, Target
@@ -147,7 +140,7 @@ class HostDevice:
     """The llvm device. `threads` bounds how many cores one kernel uses."""
 
     host: Host
-    machine: llvm.TargetMachine
+    compiler: Compiler
     jit: llvm.LLJIT
     pool: Pool
     target: Target = LLVM
@@ -211,7 +204,7 @@ class HostDevice:
         return _executable(program, loaded, self.pool)
 
     def _load(self, program: Program) -> _Loaded:
-        image = emit_object(program.source, program.name, self.machine)
+        image = self.compiler.object_file(program.source, program.name)
         self._libraries += 1
         library = llvm.JITLibraryBuilder().add_object_img(image).export_symbol(program.name)
         library.add_current_process()  # libm, and the memset and memcpy that LLVM recognises
@@ -226,7 +219,7 @@ class HostDevice:
     def assembly(self, program: Program) -> str:
         """The machine code of `program`, for people and llvm-mca."""
         with self._lock:
-            return emit_assembly(program.source, program.name, self.machine)
+            return self.compiler.assembly(program.source, program.name)
 
 
 def _own(buffer: Buffer) -> HostBuffer:
@@ -273,7 +266,6 @@ def _work_ns(program: Program) -> float:
 def open_device(threads: int | None = None) -> HostDevice:
     """The host's CPU. `threads` is at most how many cores a kernel uses, by default all we may."""
     host = find_host()
-    machine = host.machine()
     count = threads or len(os.sched_getaffinity(0))
     jit = llvm.create_lljit_compiler(host.machine(), suppress_errors=True)  # they are raised
-    return HostDevice(host, machine, jit, Pool(count))
+    return HostDevice(host, Compiler(host), jit, Pool(count))

@@ -46,12 +46,18 @@ def _remove(directory: str, process: int) -> None:
 
 
 def all_devices() -> list[cl.Device]:
-    """Every device of every platform, in the order of the platforms."""
+    """Every device of every platform; the loader's own order is that of a directory."""
     try:
         platforms = cl.get_platforms()
     except cl.LogicError:  # there is no platform
         return []
-    return [device for platform in platforms for device in _devices_of(platform)]
+    found = [device for platform in platforms for device in _devices_of(platform)]
+    return sorted(found, key=_preference)
+
+
+def _preference(device: cl.Device) -> tuple[bool, list[str]]:
+    """Simulators last, else by name."""
+    return "oclgrind" in device.platform.name.lower(), list(describe(device).values())
 
 
 def _devices_of(platform: cl.Platform) -> list[cl.Device]:
