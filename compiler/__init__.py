@@ -7,7 +7,14 @@ if TYPE_CHECKING:
     from compiler.backends import open_device
     from compiler.compile import compile_kernel
     from compiler.compiled import Compiled
-    from compiler.errors import CompilerError
+    from compiler.errors import (
+        CompilerError,
+        DeviceError,
+        DTypeError,
+        IllegalOptError,
+        OptionError,
+        ParseError,
+    )
     from compiler.frontend import Tensor, compiling
     from compiler.ir import Node, parse_node, print_node
     from compiler.observe import (
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
         subscribe,
         unsubscribe,
     )
-    from compiler.options import CompileOptions
+    from compiler.options import CompileOptions, flatten, unflatten
     from compiler.target import Target, find_target
 
 # A name is imported when it is first asked for: parts of the compiler start without the whole.
@@ -31,17 +38,24 @@ _HOMES = {
     "CompileStarted": "observe",
     "Compiled": "compiled",
     "CompilerError": "errors",
+    "DTypeError": "errors",
+    "DeviceError": "errors",
+    "IllegalOptError": "errors",
     "Node": "ir",
+    "OptionError": "errors",
+    "ParseError": "errors",
     "Target": "target",
     "Tensor": "frontend",
     "compile_kernel": "compile",
     "compiling": "frontend",
     "find_target": "target",
+    "flatten": "options",
     "observing": "observe",
     "open_device": "backends",
     "parse_node": "ir",
     "print_node": "ir",
     "subscribe": "observe",
+    "unflatten": "options",
     "unsubscribe": "observe",
 }
 
@@ -54,7 +68,8 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
-    "Compiled", "CompilerError", "Node", "Target", "Tensor", "compile_kernel", "compiling",
-    "find_target", "observing", "open_device", "parse_node", "print_node", "subscribe",
+    "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "Node",
+    "OptionError", "ParseError", "Target", "Tensor", "compile_kernel", "compiling", "find_target",
+    "flatten", "observing", "open_device", "parse_node", "print_node", "subscribe", "unflatten",
     "unsubscribe",
 ]  # fmt: skip

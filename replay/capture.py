@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 import compiler
-from compiler.observe import CompileEvent, CompileFailed, CompileFinished, CompileStarted
+from compiler import CompileEvent, CompileFailed, CompileFinished, CompileStarted
 from corpus import (
     CorpusError,
     KernelRecord,

@@ -4,10 +4,8 @@ from dataclasses import replace
 from hashlib import sha256
 
 import corpus
+from compiler import Compiled, CompilerError, DeviceError, compile_kernel
 from compiler.backends import Launch, Program, open_device
-from compiler.compile import compile_kernel
-from compiler.compiled import Compiled
-from compiler.errors import CompilerError, DeviceError
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
 from replay.codec import decode_ast, decode_options, decode_opts, decode_target

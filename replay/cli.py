@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except Exception as error:  # noqa: BLE001  # a bug of ours must not look like a failed gate
+    except Exception as error:  # noqa: BLE001  # our bugs must not look like a failed gate
         traceback.print_exc()
         return _refuse(f"{type(error).__name__}: {error}; this is a bug, please report it", 3)
     return code if isinstance(code, int) else 0

@@ -6,14 +6,27 @@ from dataclasses import fields
 from hashlib import sha256
 
 import corpus
-from compiler.backends.base import Argument, Program, Role
-from compiler.compile import Compiled, compile_kernel
-from compiler.errors import CompilerError, DTypeError, IllegalOptError, OptionError, ParseError
+from compiler import (
+    Compiled,
+    CompileFailed,
+    CompileFinished,
+    CompileOptions,
+    CompilerError,
+    CompileStarted,
+    DTypeError,
+    IllegalOptError,
+    OptionError,
+    ParseError,
+    Target,
+    compile_kernel,
+    find_target,
+    flatten,
+    unflatten,
+)
+from compiler.backends import Argument, Program, Role
 from compiler.ir import Node, Op, Size, parse_node, print_node
 from compiler.kernel import OPTS, Opt, Positional
-from compiler.observe import CompileFailed, CompileFinished, CompileStarted
-from compiler.options import CompileOptions, Scalar, flatten, unflatten
-from compiler.target import Target, find_target
+from corpus import Scalar
 from replay.artefact import Artefact
 from replay.subject import Detail, RefusedError, Where
 
@@ -137,7 +150,7 @@ def digest(text: str) -> str:
 
 def _encode_opt(opt: Opt) -> corpus.Opt:
     values = {field.name: getattr(opt, field.name) for field in fields(opt)}  # type: ignore[arg-type]  # every opt is a dataclass
-    name = values.pop("op") if isinstance(opt, Positional) else opt.op  # type: ignore[attr-defined]  # a class attribute
+    name = values.pop("op") if isinstance(opt, Positional) else opt.op  # type: ignore[attr-defined]  # class attribute
     return corpus.Opt(name, {key: value for key, value in values.items() if value is not None})
 
 

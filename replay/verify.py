@@ -11,9 +11,9 @@ from math import prod
 
 import numpy as np
 
+from compiler import Compiled
 from compiler.backends import Argument, Device, Executable, Program, size_value
 from compiler.backends.reference import Bound, evaluate_with_bound
-from compiler.compile import Compiled
 from compiler.ir import Node, Op, toposort
 from replay.inputs import (
     ATTEMPTS,

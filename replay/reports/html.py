@@ -7,7 +7,7 @@ from jinja2 import Environment
 
 from replay.artefact import Artefact
 from replay.diff import hunks, show_opts
-from replay.outcome import Result
+from replay.outcome import Outcome, Result
 from replay.reports.model import Report, more_about, short
 
 _SHOWN_CLUSTERS = 50
@@ -78,6 +78,7 @@ def _arguments(artefact: Artefact) -> str:
 
 def _data(report: Report) -> str:
     """The rows of the table, for the script; `<` is escaped, so no text can end the element."""
+    order = list(Outcome)
     rows = [
         [
             short(result.key),
@@ -90,6 +91,6 @@ def _data(report: Report) -> str:
             result.test_id or "",
             more_about(report, result),
         ]
-        for result in report.results
+        for result in sorted(report.results, key=lambda result: order.index(result.outcome))
     ]
     return json.dumps(rows).replace("<", "\\u003c")

@@ -107,7 +107,7 @@ def test_html_asks_nothing_of_the_network_and_cannot_be_broken_out_of():
 def test_html_has_every_record_and_a_diff_for_each_cluster():
     page = render("html")
     rows = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    assert [row[3] for row in rows] == ["same", "code", "crash", "code", "skipped"]
+    assert [row[3] for row in rows] == ["crash", "code", "code", "skipped", "same"]
     assert page.count('class="cluster"') == 2
     assert "<td>  a = b - c;</td><td>  a = c - b;</td>" in page
 
