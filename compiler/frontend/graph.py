@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -217,25 +218,25 @@ def windows(value: Value, axis: int, length: int, step: int = 1, dilation: int =
     return _move(Kind.WINDOWS, value, shape, (axis, length, step, dilation))
 
 
-def seen_through(stack: ViewStack, value: Value) -> ViewStack:
-    """Where `stack` looks at a movement `value`, what it sees of the value's source."""
-    return view_of(value).compose(stack)
-
-
 def view_of(value: Value) -> ViewStack:
     """What a movement shows of its source's elements, counted row by row."""
-    return _VIEWS[value.kind](ViewStack.contiguous(value.src[0].shape), value)
+    return _view(value.kind, value.src[0].shape, value.shape, value.arg)
 
 
-_VIEWS: dict[Kind, Callable[[ViewStack, Value], ViewStack]] = {
-    Kind.PERMUTE: lambda stack, value: stack.permute(value.arg),
-    Kind.RESHAPE: lambda stack, value: stack.reshape(value.shape),
-    Kind.EXPAND: lambda stack, value: stack.expand(value.shape),
-    Kind.PAD: lambda stack, value: stack.pad(value.arg),
-    Kind.SHRINK: lambda stack, value: stack.shrink(value.arg),
-    Kind.FLIP: lambda stack, value: stack.flip(value.arg),
-    Kind.STRIDE: lambda stack, value: stack.stride(value.arg),
-    Kind.WINDOWS: lambda stack, value: stack.windows(*value.arg),
+@lru_cache(maxsize=4096)  # a pure function, and programs repeat themselves
+def _view(kind: Kind, before: Shape, after: Shape, arg: Arg) -> ViewStack:
+    return _VIEWS[kind](ViewStack.contiguous(before), after, arg)
+
+
+_VIEWS: dict[Kind, Callable[[ViewStack, Shape, Arg], ViewStack]] = {
+    Kind.PERMUTE: lambda stack, shape, arg: stack.permute(arg),
+    Kind.RESHAPE: lambda stack, shape, arg: stack.reshape(shape),
+    Kind.EXPAND: lambda stack, shape, arg: stack.expand(shape),
+    Kind.PAD: lambda stack, shape, arg: stack.pad(arg),
+    Kind.SHRINK: lambda stack, shape, arg: stack.shrink(arg),
+    Kind.FLIP: lambda stack, shape, arg: stack.flip(arg),
+    Kind.STRIDE: lambda stack, shape, arg: stack.stride(arg),
+    Kind.WINDOWS: lambda stack, shape, arg: stack.windows(*arg),
 }
 MOVEMENTS = frozenset(_VIEWS)
 

@@ -122,9 +122,10 @@ def _digits(value: Size, weights: tuple[Size, ...]) -> list[Size] | None:
         return None
     digits: list[Size] = []
     for weight in weights:
-        digit = _digit(value, weight)
+        digit = _digit(value, weight) if value != 0 else 0
         digits.append(digit)
-        value = sym.sub(value, sym.mul(digit, weight))
+        if digit != 0:
+            value = sym.sub(value, sym.mul(digit, weight))
     return digits if value == 0 else None
 
 
@@ -138,7 +139,8 @@ def _digit(value: Size, weight: Size) -> Size:
 def _reach(digits: _Digits, m: int, walks: list[_Walk]) -> Size:
     top = digits.start[m]
     for walk, step in zip(walks, digits.step, strict=True):
-        top = sym.add(top, sym.mul(walk.steps, step[m]))
+        if step[m] != 0:
+            top = sym.add(top, sym.mul(walk.steps, step[m]))
     return top
 
 
@@ -147,14 +149,17 @@ def _combine(
 ) -> View | None:
     offset = inner.offset
     for start, dim in zip(digits.start, dims, strict=True):
-        offset = sym.add(offset, sym.mul(start, dim.stride))
+        if start != 0:
+            offset = sym.add(offset, sym.mul(start, dim.stride))
     strides: list[Size] = []
     for walk, step in zip(walks, digits.step, strict=True):
         stride: Size = 0
         for digit, dim in zip(step, dims, strict=True):
-            stride = sym.add(stride, sym.mul(digit, dim.stride))
+            if digit != 0:
+                stride = sym.add(stride, sym.mul(digit, dim.stride))
         strides.append(sym.neg(stride) if walk.is_backward else stride)
-        offset = sym.sub(offset, sym.mul(strides[-1], walk.start))
+        if walk.start != 0:
+            offset = sym.sub(offset, sym.mul(strides[-1], walk.start))
     mask = list(outer.bounds)
     for m, dim in enumerate(dims):
         if dim.is_masked and not _narrow(mask, m, dim, walks, digits):
