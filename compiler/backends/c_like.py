@@ -39,14 +39,12 @@ class Function:
 
     name: str
     dialect: "Dialect"
-    uses: Mapping[Node, int]
-    last: Mapping[Node, Node | None]  # the effect that precedes each instruction
     parameters: Mapping[int | str, str]  # by Argument.key
+    movable: frozenset[Node]
     names: Names = field(default_factory=Names)
     text: dict[Node, Text] = field(default_factory=dict)
     top: list[str] = field(default_factory=list)  # declarations before everything else
     lines: list[str] = field(default_factory=list)
-    user: dict[Node, Node] = field(default_factory=dict)  # of a value that is used once
     depth: int = 1
 
     def refuse(self, node: Node, why: str) -> BuildError:
@@ -74,16 +72,11 @@ class Function:
 
     def define(self, node: Node, text: Text) -> None:
         """Give a value its text, or a name where its text may not move to its only user."""
-        if not self._may_move(node, text):
+        if node not in self.movable or len(text.text) > MAX_INLINE:
             name = self.names.value(node.op)
             self.say(f"{self.type(node)} {name} = {text.text};")
             text = Text(name, is_atom=True)
         self.text[node] = text
-
-    def _may_move(self, node: Node, text: Text) -> bool:
-        if self.uses.get(node, 0) != 1 or len(text.text) > MAX_INLINE:
-            return False
-        return self.last[node] is self.last[self.user[node]]
 
 
 Handler: TypeAlias = Callable[[Function, Node], None]
@@ -105,18 +98,7 @@ def write_body(
     program: Node, name: str, dialect: Dialect, parameters: Mapping[int | str, str]
 ) -> str:
     """The statements of `program`. Raises BuildError for what the language lacks."""
-    uses: dict[Node, int] = {}
-    user: dict[Node, Node] = {}
-    last: dict[Node, Node | None] = {}
-    effect: Node | None = None
-    for node in program.src:
-        for child in node.src:
-            uses[child] = uses.get(child, 0) + (2 if node.op in _REPEATED else 1)
-            user[child] = node
-        last[node] = effect
-        if node.op in _EFFECTS:
-            effect = node
-    function = Function(name, dialect, uses, last, parameters, user=user)
+    function = Function(name, dialect, parameters, _movable(program))
     for parameter in parameters.values():
         function.names.unique(parameter)
     for node in program.src:
@@ -127,6 +109,23 @@ def write_body(
             _refuse_opaque(function, node)
         handler(function, node)
     return "\n".join([*function.top, *function.lines])
+
+
+def _movable(program: Node) -> frozenset[Node]:
+    """Values that may be written where they are used: once, with no effect in between."""
+    uses: dict[Node, int] = {}
+    parted: set[Node] = set()
+    before: dict[Node, int] = {}  # effects before each instruction
+    effects = 0
+    for node in program.src:
+        for child in node.src:
+            uses[child] = uses.get(child, 0) + (2 if node.op in _REPEATED else 1)
+            if before.get(child) != effects:
+                parted.add(child)
+        before[node] = effects
+        if node.op in _EFFECTS:
+            effects += 1
+    return frozenset([node for node, count in uses.items() if count == 1 and node not in parted])
 
 
 _COMPUTING = ELEMENTWISE - {Op.BITCAST, Op.WHERE}

@@ -113,6 +113,11 @@ def test_opencl_wraps_by_copying(opencl):
     assert (opencl.device.download(opencl.device.wrap(array, INT32)) == array).all()
 
 
+def test_more_than_the_memory_there_is_is_refused(runner):
+    with pytest.raises(DeviceError, match="float32 do not fit"):
+        runner.device.allocate(FLOAT32, 1 << 50)
+
+
 def test_llvm_aligns_buffers_to_a_cache_line(llvm):
     assert [llvm.device.allocate(UINT8, size).address % 64 for size in (0, 1, 100)] == [0, 0, 0]
 

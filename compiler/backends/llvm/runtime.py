@@ -159,7 +159,10 @@ class HostDevice:
     def allocate(self, dtype: DType, size: int) -> HostBuffer:
         """`size` undefined elements, aligned to a cache line."""
         storage = storage_dtype(dtype)
-        raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
+        try:
+            raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
+        except MemoryError:
+            raise DeviceError(f"llvm: {size} {dtype} do not fit in memory") from None
         start = -raw.ctypes.data % ALIGNMENT
         array = raw[start : start + size * storage.itemsize].view(storage)
         return HostBuffer(dtype, size, array, raw.ctypes.data + start)
