@@ -144,19 +144,22 @@ def _reach(digits: _Digits, m: int, walks: list[_Walk]) -> Size:
     return top
 
 
+def _flat(digits: list[Size], dims: list[_Dim]) -> Size:
+    """The offset that these indices of the inner view come to."""
+    total: Size = 0
+    for digit, dim in zip(digits, dims, strict=True):
+        if digit != 0:
+            total = sym.add(total, sym.mul(digit, dim.stride))
+    return total
+
+
 def _combine(
     outer: View, inner: View, walks: list[_Walk], dims: list[_Dim], digits: _Digits
 ) -> View | None:
-    offset = inner.offset
-    for start, dim in zip(digits.start, dims, strict=True):
-        if start != 0:
-            offset = sym.add(offset, sym.mul(start, dim.stride))
+    offset = sym.add(inner.offset, _flat(digits.start, dims))
     strides: list[Size] = []
     for walk, step in zip(walks, digits.step, strict=True):
-        stride: Size = 0
-        for digit, dim in zip(step, dims, strict=True):
-            if digit != 0:
-                stride = sym.add(stride, sym.mul(digit, dim.stride))
+        stride = _flat(step, dims)
         strides.append(sym.neg(stride) if walk.is_backward else stride)
         if walk.start != 0:
             offset = sym.sub(offset, sym.mul(strides[-1], walk.start))

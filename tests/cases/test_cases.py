@@ -19,7 +19,9 @@ def runs():
         yield case, "reference", "none", False
         for device in BACKENDS:
             for schedule in ("none", "default", *case.schedules):
-                yield case, device, schedule, False
+                run = (case, device, schedule, False)
+                is_slow = device == "opencl" and schedule != "default"  # half a second a kernel
+                yield pytest.param(*run, marks=pytest.mark.slow) if is_slow else run
             if case.constants:
                 yield case, device, "default", True
 

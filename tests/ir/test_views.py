@@ -129,7 +129,7 @@ def movement(draw, stack, array):
     return draw(st.sampled_from(MOVEMENTS))(draw, stack, array)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.data())
 def test_any_chain_of_movement_operations_equals_numpy(data):
     shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=0, max_size=4)))
@@ -141,7 +141,7 @@ def test_any_chain_of_movement_operations_equals_numpy(data):
     assert np.array_equal(read(buffer, stack), array)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_merging_two_views_changes_nothing(data):
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
@@ -157,7 +157,7 @@ def test_merging_two_views_changes_nothing(data):
     assert np.array_equal(read(array.reshape(-1), merged), seen)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_views_of_methods_are_canonical(data):
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
@@ -261,7 +261,7 @@ def test_order_is_decided_by_the_ranges_of_variables():
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (9, 7), (4, 5)])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_chain_with_symbolic_sizes_equals_numpy_at_every_binding(n, m, data):
     stack, array = ViewStack.contiguous((N, M, 3)), np.arange(1, n * m * 3 + 1).reshape(n, m, 3)
