@@ -77,6 +77,8 @@ def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, froz
 
 def _axes_of_views(stack: ViewStack, names: tuple[str, ...]) -> frozenset[str]:
     view = stack.views[-1]
+    if view.is_void:
+        return frozenset()  # 0 everywhere, whatever the mask of an axis says
     moving = {name for name, stride in zip(names, view.strides, strict=True) if stride != 0}
     if view.mask is not None:
         bounded = zip(names, view.mask, view.shape, strict=True)

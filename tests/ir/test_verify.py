@@ -13,6 +13,7 @@ KERNEL = """ir 1
 %4 = STORE void %0 %3 view=[(12,12):(1,0)]
 %5 = SINK void %4 axes=(g0:12,r0:12)
 """
+VOID_LOAD = "LOAD float32 %1 view=[(12,12):(0,0)?(0:0,0:0)]"
 LINEAR = """ir 1
 %0 = BUFFER float32 slot=0 size=1
 %1 = BUFFER float32 slot=1 size=8
@@ -92,3 +93,9 @@ def test_a_value_used_outside_its_loop_is_refused():
 def test_the_kernel_form_refuses_lowered_ops():
     with pytest.raises(VerifyError, match="does not belong to the kernel form"):
         verify(parse_node(LINEAR), Spec.KERNEL)
+
+
+def test_a_view_without_any_valid_position_depends_on_no_axis():
+    text = KERNEL.replace("LOAD float32 %1 view=[(12,12):(12,1)]", VOID_LOAD)
+    text = text.replace("%4 = STORE void %0 %3", "%4 = ADD float32 %3 %2\n%5 = STORE void %0 %4")
+    verify(parse_node(text.replace("%5 = SINK void %4", "%6 = SINK void %5")), Spec.KERNEL)
