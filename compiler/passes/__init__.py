@@ -6,7 +6,7 @@ from compiler.options import DEFAULT, CompileOptions
 from compiler.passes.context import Context, Pass, Stage
 from compiler.passes.decompose import decompose
 from compiler.passes.devectorize import devectorize
-from compiler.passes.expand import expand
+from compiler.passes.expand import expand, too_large
 from compiler.passes.gates import gates
 from compiler.passes.group import group
 from compiler.passes.halves import halves
@@ -39,6 +39,8 @@ def run_pipeline(
         before = stages[-1].node
         try:
             after = step.run(before, context)
+            if after is not before:
+                _check_size(after, root, context)
         except RewriteError as error:
             raise RewriteError(f"pass {step.name}: {error}") from error
         except IRError as error:
@@ -48,6 +50,12 @@ def run_pipeline(
         else:
             stages.append(_checked(step.name, after, step.yields, context))
     return tuple(stages)
+
+
+def _check_size(node: Node, first: Node, context: Context) -> None:
+    limit, count = context.options.schedule.max_nodes, len(context.order(node))
+    if count > limit:
+        raise too_large(count, limit, context.order(first))
 
 
 def _checked(name: str, node: Node, spec: Spec, context: Context) -> Stage:

@@ -194,7 +194,7 @@ def test_a_graph_that_is_not_indexed_is_refused_before_the_first_pass():
 
 def test_too_many_nodes_are_refused_with_the_lanes_that_made_them():
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=50))
-    with pytest.raises(RewriteError, match=r"pass expand: .*limit is 50: .*UPCAST g1.i 12|g1 12"):
+    with pytest.raises(RewriteError, match=r"pass expand: .*limit is 50: .*UPCAST g1 12"):
         k.stages(k.MATMUL, "UPCAST g1 12; UPCAST g0 4; UNROLL r0 4", LLVM, options)
 
 

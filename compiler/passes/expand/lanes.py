@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.errors import IRError
+from compiler.errors import IRError, RewriteError
 from compiler.ir import AxisKind, Node, Op, const
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
+_KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
 _COLLECTORS = frozenset((Op.SINK, Op.BARRIER))  # hold all lanes of their sources
 
 
@@ -23,10 +24,22 @@ class Lanes:
         return self.axes.index(axis)
 
 
+def too_large(count: int, limit: int, order: Sequence[Node]) -> RewriteError:
+    """The error for a graph of `count` nodes; names the largest lane axes among `order`."""
+    lanes = [node for node in order if _is_lane(node) and node.src[0].is_const]
+    lanes.sort(key=lambda axis: -int(axis.src[0].value))
+    opts = ", ".join([f"{a.attr[1].name} {a.attr[0]} {a.src[0].value}" for a in lanes[:3]])
+    cause = f"the largest lanes are {opts}; use smaller amounts" if opts else "split the kernel"
+    return RewriteError(f"{count} nodes, the limit is {limit}: {cause}")
+
+
+def _is_lane(node: Node) -> bool:
+    return node.op is _RANGE and node.attr[1] in _KINDS
+
+
 def find_lanes(order: Sequence[Node]) -> Lanes:
     """The UPCAST and UNROLL ranges of a graph, by first appearance."""
-    kinds = (AxisKind.UPCAST, AxisKind.UNROLL)
-    axes = tuple([node for node in order if node.op is _RANGE and node.attr[1] in kinds])
+    axes = tuple([node for node in order if _is_lane(node)])
     for axis in axes:
         if not axis.src[0].is_const:
             raise IRError(f"{axis!r}: the size of a lane axis is not a number")

@@ -1,0 +1,97 @@
+"""UPCAST and UNROLL ranges become lanes: one axis as vectors, the others as separate nodes.
+
+Every node is made once for each combination of the lanes it depends on; see layout.Form for what
+becomes of the axis that is a vector.
+"""
+
+from compiler.ir import DType, Node, Op, const, intern
+from compiler.passes.context import Context
+from compiler.passes.expand.folds import folds
+from compiler.passes.expand.lanes import choose_vector_axis, find_lanes, too_large
+from compiler.passes.expand.layout import (
+    EACH,
+    FIRST,
+    VECTOR,
+    Form,
+    Layout,
+    check_size,
+    cut,
+    needed_forms,
+)
+from compiler.passes.expand.memory import reads, writes
+from compiler.passes.expand.variants import Variants
+
+_RANGE, _READ, _WRITE, _FOLD = Op.RANGE, Op.READ, Op.WRITE, Op.FOLD
+_SINK, _BARRIER = Op.SINK, Op.BARRIER
+
+
+def expand(root: Node, context: Context) -> Node:
+    """The graph without UPCAST and UNROLL ranges. The order of additions depends on it alone."""
+    order = context.order(root)
+    lanes = find_lanes(order)
+    if not lanes.axes:
+        return root
+    axis = choose_vector_axis(order, lanes, context.builder)
+    chunks = cut(axis, lanes, context.target.capabilities.vector_widths)
+    layout = Layout(lanes, axis, chunks, {})
+    forms = needed_forms(order, layout)
+    check_size(order, forms, layout, 4 * context.options.schedule.max_nodes)
+    made = Variants(context.builder, layout, ({}, {}, {}))
+    for node in order:
+        for form in forms.get(node, (VECTOR,)):
+            made.keep(node, form, _variants(made, node, form))
+    return made.tables[VECTOR][root][0]
+
+
+def _variants(made: Variants, node: Node, form: Form) -> list[Node]:
+    op = node.op
+    if op is _RANGE and node in made.layout.lanes.axes:
+        return _lane_indices(made, node, form)
+    if op is _WRITE:
+        return writes(made, node)
+    if op is _SINK or op is _BARRIER:
+        table = made.tables[VECTOR]
+        every = [variant for child in node.src for variant in table[child]]
+        return [intern(op, node.dtype, tuple(every), node.attr)]
+    if op is _FOLD:
+        return folds(made, node, form)
+    if op is _READ and form is VECTOR and made.layout.on_vector(node):
+        return reads(made, node)
+    return _plain(made, node, form)
+
+
+def _plain(made: Variants, node: Node, form: Form) -> list[Node]:
+    """The op, once for each combination of lanes."""
+    depends = made.layout.lanes.depends[node]
+    if not depends:
+        table = made.tables[VECTOR]
+        src = tuple([table[child][0] for child in node.src])
+        same = src == node.src
+        return [node if same else made.builder.build(node.op, node.dtype, src, node.attr)]
+    build, op, attr, dtype = made.builder.build, node.op, node.attr, node.dtype
+    columns = [made.column(child, depends, form) for child in node.src]
+    rows = list(zip(*columns, strict=True))
+    if form is not VECTOR or not made.layout.on_vector(node):
+        return [build(op, dtype, src, attr) for src in rows]
+    widths = made.widths(depends)
+    found: list[Node] = []
+    for src, width in zip(rows, widths, strict=True):
+        full = tuple([made.widened(child, width) for child in src])
+        found.append(build(op, dtype.vec(width), full, attr))
+    return found
+
+
+def _lane_indices(made: Variants, axis: Node, form: Form) -> list[Node]:
+    number = made.layout.lanes.number(axis)
+    if number != made.layout.axis or form is EACH:
+        return [const(axis.dtype, lane) for lane in range(made.layout.lanes.sizes[number])]
+    if form is FIRST:
+        return [const(axis.dtype, start) for start, _ in made.layout.chunks]
+    return [made.stack(_indices(axis.dtype, *chunk)) for chunk in made.layout.chunks]
+
+
+def _indices(dtype: DType, start: int, width: int) -> list[Node]:
+    return [const(dtype, start + lane) for lane in range(width)]
+
+
+__all__ = ["expand", "too_large"]

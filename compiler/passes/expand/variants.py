@@ -1,0 +1,55 @@
+"""The variants of each node: one for every combination of the lanes it depends on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.ir import VOID, Node, Op
+from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
+from compiler.rules import Builder
+
+Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends on varying fastest
+_BUFFERS = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """`tables[form]` holds the variants made so far; without the vector axis all forms are one."""
+
+    builder: Builder
+    layout: Layout
+    tables: tuple[Table, Table, Table]
+
+    def keep(self, node: Node, form: Form, made: list[Node]) -> None:
+        self.tables[form][node] = made
+        if not self.layout.on_vector(node):
+            self.tables[FIRST][node] = self.tables[EACH][node] = made
+
+    def column(self, child: Node, depends: int, form: Form) -> list[Node]:
+        """The variant of `child` that belongs to each variant over `depends`."""
+        made = self.tables[form][child]
+        own = self.layout.lanes.depends[child]
+        if own == depends:
+            return made
+        return [made[place] for place in self.layout.project(depends, own, form)]
+
+    def widths(self, depends: int) -> list[int]:
+        """The number of lanes of each vector variant over `depends`."""
+        assert self.layout.axis is not None
+        places = self.layout.project(depends, 1 << self.layout.axis, VECTOR)
+        return [self.layout.chunks[place][1] for place in places]
+
+    def widened(self, value: Node, width: int) -> Node:
+        """A value of `width` lanes: as it is, or the same in all of them."""
+        if value.dtype.count == width or value.dtype is VOID or value.op in _BUFFERS:
+            return value
+        return self.builder.build(Op.SPLAT, value.dtype.vec(width), (value,))
+
+    def stack(self, scalars: Sequence[Node]) -> Node:
+        if len(scalars) == 1:
+            return scalars[0]
+        return self.builder.build(Op.STACK, scalars[0].dtype.vec(len(scalars)), tuple(scalars))
+
+    def lane(self, vector: Node, lane: int) -> Node:
+        if vector.dtype.count == 1:
+            return vector
+        return self.builder.build(Op.LANE, vector.dtype.scalar, (vector,), (lane,))
