@@ -10,7 +10,8 @@ question is which values go to memory. In this order:
    least `REPEAT` times.
 4. A value with a reduction in its kernel that is read by more than one kernel, or by one kernel
    through different views.
-5. A value whose kernel would read more than `MAX_INPUTS` buffers or be deeper than `MAX_DEPTH`.
+5. A value whose kernel would read more than `MAX_INPUTS` buffers, or be deeper than `DEPTH` where
+   nothing else below it is needed further up, or in any case deeper than `MAX_DEPTH`.
 
 Everything else is fused: elementwise chains into a reduction and after it (matmul + bias + relu is
 one kernel), movements into the views of loads. Cheap elementwise work is repeated rather than
@@ -28,7 +29,7 @@ from compiler.ir import Op
 SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
 REPEAT = 8
 MAX_INPUTS = 32
-MAX_DEPTH = 256
+DEPTH, MAX_DEPTH = 128, 512
 
 _EXACT_MOVES = frozenset((Kind.PERMUTE, Kind.RESHAPE, Kind.FLIP))
 _REPEATING = frozenset((Kind.EXPAND, Kind.WINDOWS))
@@ -54,9 +55,31 @@ def find_cuts(
     asked.update(value for value in order if value.kind is Kind.CONTIGUOUS)
     consumers = _consumers(order, memory_of)
     demands = _demands(order, consumers, asked)
-    fused = _fuse(order, demands, asked, memory_of)
+    narrow = _narrow(order, consumers, memory_of)
+    fused = _fuse(order, demands, narrow, asked, memory_of)
     forks = _forks(order, consumers, fused)
-    return _fuse(order, demands, asked | forks, memory_of).cuts if forks else fused.cuts
+    if not forks:
+        return fused.cuts
+    return _fuse(order, demands, narrow, asked | forks, memory_of).cuts
+
+
+def _narrow(
+    order: Sequence[Value], consumers: Mapping[Value, list[Value]], memory_of: MemoryOf
+) -> frozenset[Value]:
+    """The values that are the only one of those computed so far that is still to be read."""
+    place = {value: index for index, value in enumerate(order)}
+    last_read = {v: max([place[c] for c in consumers[v]], default=-1) for v in order}
+    ends: list[list[Value]] = [[] for _ in order]
+    live: set[Value] = set()
+    found: list[Value] = []
+    for index, value in enumerate(order):
+        if value.src and last_read[value] >= 0 and memory_of(value) is None:
+            live.add(value)
+            ends[last_read[value]].append(value)
+        live.difference_update(ends[index])
+        if len(live) == 1 and value in live:
+            found.append(value)
+    return frozenset(found)
 
 
 def _consumers(order: Sequence[Value], memory_of: MemoryOf) -> dict[Value, list[Value]]:
@@ -121,6 +144,7 @@ class _Fused:
 def _fuse(
     order: Sequence[Value],
     demands: Mapping[Value, _Demand],
+    narrow: Set[Value],
     fixed: Set[Value],
     memory_of: MemoryOf,
 ) -> _Fused:
@@ -133,7 +157,8 @@ def _fuse(
             continue
         _limit_inputs(value, states, cuts)
         states[value] = state = _state(value, [states[child] for child in value.src])
-        if value in cuts or _is_cut(value, state, demands[value]):
+        limit = DEPTH if value in narrow else MAX_DEPTH
+        if value in cuts or state.depth >= limit or _is_cut(state, demands[value]):
             cuts.add(value)
             states[value] = _in_memory(value)
     return _Fused(frozenset(cuts), {value: state.work for value, state in states.items()})
@@ -157,10 +182,11 @@ def _union(states: Iterable[_State]) -> frozenset[Hashable]:
     return frozenset().union(*[state.inputs for state in states])
 
 
-def _is_cut(value: Value, state: _State, demand: _Demand) -> bool:
+def _is_cut(state: _State, demand: _Demand) -> bool:
+    """Rules 2 and 3."""
     if state.work is _Work.REDUCTION and demand.reruns:
         return True
-    return (state.work >= _Work.SLOW and demand.repeats >= REPEAT) or state.depth >= MAX_DEPTH
+    return state.work >= _Work.SLOW and demand.repeats >= REPEAT
 
 
 def _limit_inputs(value: Value, states: dict[Value, _State], cuts: set[Value]) -> None:

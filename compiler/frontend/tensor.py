@@ -271,7 +271,8 @@ class Tensor:
     pad = method(movement.pad)
     contiguous = method(graph.contiguous)
     split, unstack = methods(movement.split), methods(movement.unstack)
-    concat, stack = static(movement.concat), static(movement.stack)
+    concat = cat = static(movement.concat)
+    stack = static(movement.stack)
 
     # reductions
     sum, prod, mean = method(reduce.sum_), method(reduce.prod), method(reduce.mean)
@@ -289,11 +290,9 @@ class Tensor:
     matmul, dot = method(linalg.matmul), method(linalg.matmul)
     vecdot, outer = method(linalg.vecdot), method(linalg.outer)
     tensordot = method(linalg.tensordot)
-    conv, max_pool, avg_pool = (
-        method(window.conv),
-        method(window.max_pool),
-        method(window.avg_pool),
-    )
+    conv = conv2d = method(window.conv)
+    max_pool = max_pool2d = method(window.max_pool)
+    avg_pool = avg_pool2d = method(window.avg_pool)
 
     # creation
     zeros, ones, full = static(creation.zeros), static(creation.ones), static(creation.full)

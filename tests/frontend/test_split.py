@@ -210,4 +210,12 @@ def test_scheduling_visits_grow_with_the_graph_and_no_faster(program):
 
 
 def test_a_chain_of_a_thousand_operations_is_cut_by_depth():
-    assert 1000 // splitting.MAX_DEPTH <= count(long_chain(1000)) <= 6
+    assert count(long_chain(1000)) == -(-1000 // splitting.DEPTH)
+
+
+def test_a_chain_of_functions_is_cut_between_them_not_inside():
+    x = tensor(4)
+    for _ in range(60):
+        x = x.exp().log1p()
+    for kernel in kernels(x):
+        assert len(kernel.buffers) == 2
