@@ -7,7 +7,7 @@ arithmetic is taken here, except that signed integers wrap, which C leaves undef
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from compiler.backends.describe import buffer_of
 from compiler.backends.names import Names
@@ -22,8 +22,7 @@ _EFFECTS = frozenset(
 _REPEATED = frozenset((Op.MAX, Op.MIN, Op.RANGE))  # their text says an operand more than once
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):  # a tuple: thousands are made
     """An expression; an atom needs no parentheses as an operand."""
 
     text: str
@@ -38,6 +37,7 @@ class Function:
     """The statements of one function while they are written. Owned by one render call."""
 
     name: str
+    program: Node
     dialect: "Dialect"
     parameters: Mapping[int | str, str]  # by Argument.key
     movable: frozenset[Node]
@@ -90,59 +90,57 @@ class Dialect:
     type_name: Callable[[DType], str | None]  # None where it has no such type
     literal: Callable[[DType, float], str]
     is_opaque: Callable[[DType], bool]  # moved and bitcast, but not computed with
-    handlers: Mapping[Op, Handler]  # ops that are not plain C
-    vectors: Mapping[Op, Handler]  # every op that makes, takes or moves a vector
+    scalars: Mapping[Op, Handler]  # HANDLERS and what the language adds or says otherwise
+    vectors: Mapping[Op, Handler]  # every op that makes a vector
 
 
 def write_body(
     program: Node, name: str, dialect: Dialect, parameters: Mapping[int | str, str]
 ) -> str:
     """The statements of `program`. Raises BuildError for what the language lacks."""
-    function = Function(name, dialect, parameters, _movable(program))
+    function = Function(name, program, dialect, parameters, _movable(program))
     for parameter in parameters.values():
         function.names.unique(parameter)
+    _refuse_opaque(function, program)
+    scalars, vectors = dialect.scalars, dialect.vectors
     for node in program.src:
-        handler = _handler(dialect, node)
+        handler = (scalars if node.dtype.count == 1 else vectors).get(node.op)
         if handler is None:
             raise function.refuse(node, f"{dialect.backend} has no such op")
-        if node.op in _COMPUTING:
-            _refuse_opaque(function, node)
         handler(function, node)
     return "\n".join([*function.top, *function.lines])
 
 
 def _movable(program: Node) -> frozenset[Node]:
     """Values that may be written where they are used: once, with no effect in between."""
-    uses: dict[Node, int] = {}
-    parted: set[Node] = set()
-    before: dict[Node, int] = {}  # effects before each instruction
+    movable: set[Node] = set()
+    unused: dict[Node, int] = {}  # how many effects came before each value
     effects = 0
     for node in program.src:
         for child in node.src:
-            uses[child] = uses.get(child, 0) + (2 if node.op in _REPEATED else 1)
-            if before.get(child) != effects:
-                parted.add(child)
-        before[node] = effects
+            if unused.pop(child, None) == effects and node.op not in _REPEATED:
+                movable.add(child)
+            else:
+                movable.discard(child)
+        unused[node] = effects
         if node.op in _EFFECTS:
             effects += 1
-    return frozenset([node for node, count in uses.items() if count == 1 and node not in parted])
+    return frozenset(movable)
 
 
 _COMPUTING = ELEMENTWISE - {Op.BITCAST, Op.WHERE}
 
 
-def _refuse_opaque(function: Function, node: Node) -> None:
-    for dtype in (node.dtype, node.src[0].dtype):
-        if function.dialect.is_opaque(dtype.scalar):
-            why = f"{dtype.scalar} is only moved and bitcast, compute in float32"
-            raise function.refuse(node, why)
-
-
-def _handler(dialect: Dialect, node: Node) -> Handler | None:
-    moves_vector = node.op is Op.WRITE and node.src[2].dtype.count > 1
-    if node.dtype.count > 1 or node.op is Op.LANE or moves_vector:
-        return dialect.vectors.get(node.op)
-    return dialect.handlers.get(node.op) or HANDLERS.get(node.op)
+def _refuse_opaque(function: Function, program: Node) -> None:
+    is_opaque = function.dialect.is_opaque
+    opaque = [n for n in program.src if n.dtype.bits == 16 and is_opaque(n.dtype.scalar)]
+    if not opaque:
+        return
+    moved = frozenset(opaque)
+    for node in program.src:
+        if node.op in _COMPUTING and (node in moved or node.src[0] in moved):
+            name = (node if node in moved else node.src[0]).dtype.scalar
+            raise function.refuse(node, f"{name} is only moved and bitcast, compute in float32")
 
 
 # --- leaves and memory ---
@@ -183,11 +181,6 @@ def define_read(function: Function, node: Node, element: str) -> None:
             zero = f"({function.type(node)})({zero})"
         text = Text(f"{function.operand(node.src[2])} ? {text} : {zero}")
     function.define(node, text)
-
-
-def _write(function: Function, node: Node) -> None:
-    buffer, offset, value = [function.operand(child) for child in node.src[:3]]
-    say_write(function, node, f"{buffer}[{offset.text}] = {value.text};")
 
 
 def say_write(function: Function, node: Node, statement: str) -> None:
@@ -315,7 +308,6 @@ HANDLERS: Mapping[Op, Handler] = {
     Op.CONST: _const,
     Op.AFTER: alias,
     Op.READ: _read,
-    Op.WRITE: _write,
     Op.ACC: lambda function, node: None,  # named by its INIT
     Op.INIT: _init,
     Op.SET: _set,

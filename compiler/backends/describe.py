@@ -5,6 +5,8 @@ from compiler.ir import AxisKind, Node, Op, Size, intern, toposort
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
 _READS = frozenset((Op.LOAD, Op.READ))
+_OPENING = frozenset((Op.RANGE, Op.IF))
+_CLOSING = frozenset((Op.END, Op.ENDIF))
 
 
 def buffer_of(node: Node) -> Node:
@@ -61,11 +63,11 @@ def outermost_range(program: Node) -> Node | None:
     """The GLOBAL range that is inside no other range and no IF; None where there is none."""
     depth = 0
     for node in program.src:
-        if node.op is Op.RANGE or node.op is Op.IF:
+        if node.op in _OPENING:
             if depth == 0 and node.op is Op.RANGE and node.attr[1] is AxisKind.GLOBAL:
                 return node
             depth += 1
-        elif node.op is Op.END or node.op is Op.ENDIF:
+        elif node.op in _CLOSING:
             depth -= 1
     return None
 

@@ -1,6 +1,7 @@
 """Values made of values: lanes, arithmetic, conversions. Plain ops are in the tables of ops.py."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from compiler.backends.llvm.function import Function
 from compiler.backends.llvm.ops import (
@@ -55,51 +56,67 @@ def _lane(function: Function, node: Node) -> None:
 # --- arithmetic ---
 
 
+Writer = Callable[[Function, Node, list[str]], None]
+
+
 def _alu(function: Function, node: Node) -> None:
-    """An op over sources of its own dtype, by the first table that knows it."""
-    op, dtype = node.op, node.dtype
+    """An op over sources of its own dtype."""
+    writer = _writer(node.op, node.dtype)
+    if isinstance(writer, str):
+        raise function.refuse(node, writer)
+    writer(function, node, [function.operand(child) for child in node.src])
+
+
+@cache
+def _writer(op: Op, dtype: DType) -> Writer | str:
+    """How the first table that knows `op` says it, or why none does; asked once per dtype."""
     key = (op, dtype.kind)
-    if dtype.is_float and dtype.bits == 16:
-        _check_half(function, node)
-    operands = [function.operand(child) for child in node.src]
+    if dtype.scalar is BFLOAT16:
+        return "bfloat16 is only moved and bitcast, compute in float32"
+    if dtype.scalar is FLOAT16 and op in _ROUNDS_TWICE:
+        return f"{op.name} of float16 rounds twice, compute in float32"
     if key in BINARY:
-        flag = _proof(node) if op in MAY_WRAP and dtype.is_int else ""
-        instruction = f"{BINARY[key]}{flag} {type_text(dtype)} {operands[0]}, {operands[1]}"
-        function.assign(node, instruction)
-    elif key in INTRINSICS:
-        function.assign(node, _intrinsic(function, INTRINSICS[key], dtype, operands))
-    elif op in SELECTED and dtype.is_float:
-        _select_extreme(function, node, operands)
-    elif (op, dtype.scalar.name) in LIBRARY:
-        _call_lanes(function, node, operands[0])
-    else:
-        raise function.refuse(node, f"{op.name} is not defined for {dtype}")
+        return _infix(BINARY[key], dtype, proves=op in MAY_WRAP and dtype.is_int)
+    if key in INTRINSICS:
+        return _intrinsic(INTRINSICS[key], dtype)
+    if op in SELECTED and dtype.is_float:
+        return _select_extreme
+    if (op, dtype.scalar.name) in LIBRARY:
+        return _call_lanes
+    return f"{op.name} is not defined for {dtype}"
 
 
-def _check_half(function: Function, node: Node) -> None:
-    if node.dtype.scalar is BFLOAT16:
-        raise function.refuse(node, "bfloat16 is only moved and bitcast, compute in float32")
-    if node.op is Op.MULACC or (node.op, node.dtype.kind) in _NATIVE:
-        raise function.refuse(node, f"{node.op.name} of float16 rounds twice, compute in float32")
-
-
-_NATIVE = frozenset(
-    (op, Kind.FLOAT) for op in (Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW)
+_ROUNDS_TWICE = frozenset(
+    (Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW, Op.MULACC)
 )
 
 
-def _proof(node: Node) -> str:
-    """Nsw or nuw where the interval of an index proves that it does not wrap."""
-    if node.dtype.count > 1 or bounds(node) == full(node):
-        return ""
-    return " nsw" if node.dtype.kind is Kind.INT else " nuw"
+def _infix(name: str, dtype: DType, *, proves: bool) -> Writer:
+    kind = type_text(dtype)
+    flag = " nsw" if dtype.kind is Kind.INT else " nuw"
+
+    def plain(function: Function, node: Node, operands: list[str]) -> None:
+        a, b = operands
+        function.assign(node, f"{name} {kind} {a}, {b}")
+
+    def index(function: Function, node: Node, operands: list[str]) -> None:
+        a, b = operands
+        proof = "" if bounds(node) == full(node) else flag  # the interval says it does not wrap
+        function.assign(node, f"{name}{proof} {kind} {a}, {b}")
+
+    return index if proves and dtype.count == 1 else plain
 
 
-def _intrinsic(function: Function, name: str, dtype: DType, operands: list[str]) -> str:
+def _intrinsic(name: str, dtype: DType) -> Writer:
     kind = type_text(dtype)
     symbol = f"@llvm.{name}.{suffix(dtype)}"
-    function.declared[f"{kind} {symbol}({', '.join([kind] * len(operands))})"] = None
-    return f"call {kind} {symbol}({', '.join([f'{kind} {text}' for text in operands])})"
+
+    def write(function: Function, node: Node, operands: list[str]) -> None:
+        function.declared[f"{kind} {symbol}({', '.join([kind] * len(operands))})"] = None
+        given = ", ".join([f"{kind} {text}" for text in operands])
+        function.assign(node, f"call {kind} {symbol}({given})")
+
+    return write
 
 
 def _select_extreme(function: Function, node: Node, operands: list[str]) -> None:
@@ -111,7 +128,8 @@ def _select_extreme(function: Function, node: Node, operands: list[str]) -> None
     function.assign(node, f"select {bits} {first}, {kind} {a}, {kind} {b}")
 
 
-def _call_lanes(function: Function, node: Node, operand: str) -> None:
+def _call_lanes(function: Function, node: Node, operands: list[str]) -> None:
+    (operand,) = operands
     dtype, element = node.dtype, type_text(node.dtype.scalar)
     symbol = f"@{LIBRARY[node.op, dtype.scalar.name]}"
     function.declared[f"{element} {symbol}({element})"] = None
@@ -157,9 +175,13 @@ def _compare(function: Function, node: Node) -> None:
     a, b = node.src
     if a.dtype.scalar is BFLOAT16:
         raise function.refuse(node, "bfloat16 is only moved and bitcast, compute in float32")
-    comparison = COMPARE[node.op, a.dtype.kind]
-    text = f"{comparison} {type_text(a.dtype)} {function.operand(a)}, {function.operand(b)}"
-    function.assign(node, text)
+    comparison = _comparison(node.op, a.dtype)
+    function.assign(node, f"{comparison} {function.operand(a)}, {function.operand(b)}")
+
+
+@cache
+def _comparison(op: Op, dtype: DType) -> str:
+    return f"{COMPARE[op, dtype.kind]} {type_text(dtype)}"
 
 
 def _where(function: Function, node: Node) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from compiler.backends.c_like import Function, Handler, Text
+from compiler.backends.c_like import HANDLERS, Function, Handler, Text, say_write
 from compiler.backends.opencl.types import memory_type
 from compiler.ir import BOOL, FLOAT16, Node, Op
 
@@ -11,6 +11,7 @@ CALLS: Mapping[Op, str] = {
     Op.EXP2: "exp2", Op.LOG2: "log2", Op.SIN: "sin", Op.COS: "cos", Op.TAN: "tan",
     Op.TANH: "tanh", Op.ERF: "erf", Op.POW: "pow", Op.MULACC: "fma",
 }  # fmt: skip
+_SPECIAL = Op.SPECIAL
 _UNSIGNED = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
 
 
@@ -49,22 +50,26 @@ def _is_integer_like(function: Function, node: Node) -> bool:
     return node.dtype.is_int or function.type(node) == "ushort"
 
 
-def special_handler(grouped: frozenset[str]) -> Handler:
-    """Hardware indices in a kernel whose groups have these dimensions: "0" where local0 is used."""
+def group_size(program: Node) -> dict[str, int]:
+    """Work items of a group in each dimension that has a local index: {"0": 16}."""
+    return {
+        node.attr[0][-1]: int(node.src[0].value)
+        for node in program.src
+        if node.op is _SPECIAL and node.attr[0].startswith("local")
+    }
 
-    def special(function: Function, node: Node) -> None:
-        name = node.attr[0]
-        kind, dimension = name[:-1], name[-1]
-        if kind not in ("group", "local") or dimension not in "012":
-            raise function.refuse(node, "an index is one of group0 to group2, local0 to local2")
-        call = f"get_{kind}_id({dimension})"
-        if kind == "group" and dimension not in grouped:
-            call = f"get_global_id({dimension})"  # the driver may form groups as it likes
-        variable = function.names.unique(name)
-        function.say(f"{function.type(node)} {variable} = {call};")
-        function.text[node] = Text(variable, is_atom=True)
 
-    return special
+def _special(function: Function, node: Node) -> None:
+    name = node.attr[0]
+    kind, dimension = name[:-1], name[-1]
+    if kind not in ("group", "local") or dimension not in "012":
+        raise function.refuse(node, "an index is one of group0 to group2, local0 to local2")
+    call = f"get_{kind}_id({dimension})"
+    if kind == "group" and dimension not in group_size(function.program):
+        call = f"get_global_id({dimension})"  # the driver may form groups as it likes
+    variable = function.names.unique(name)
+    function.say(f"{function.type(node)} {variable} = {call};")
+    function.text[node] = Text(variable, is_atom=True)
 
 
 def _local(function: Function, node: Node) -> None:
@@ -78,10 +83,28 @@ def _barrier(function: Function, node: Node) -> None:
     function.say("barrier(CLK_LOCAL_MEM_FENCE);")
 
 
+def _lane(function: Function, node: Node) -> None:
+    vector = function.operand(node.src[0])
+    function.define(node, Text(f"{vector}.s{node.attr[0]:x}", is_atom=True))
+
+
+def _write(function: Function, node: Node) -> None:
+    buffer, offset, value = [function.operand(child) for child in node.src[:3]]
+    count = node.src[2].dtype.count
+    if count == 1:
+        say_write(function, node, f"{buffer}[{offset.text}] = {value.text};")
+    else:
+        say_write(function, node, f"vstore{count}({value.text}, 0, {buffer} + {offset});")
+
+
 SCALAR_HANDLERS: Mapping[Op, Handler] = {
+    **HANDLERS,
     **dict.fromkeys(CALLS, call),
     Op.MULACC: _mulacc,
     Op.BITCAST: _bitcast,
     Op.LOCAL: _local,
     Op.BARRIER: _barrier,
+    Op.SPECIAL: _special,
+    Op.LANE: _lane,
+    Op.WRITE: _write,
 }

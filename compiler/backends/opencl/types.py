@@ -6,6 +6,7 @@ A 16-bit float that the device cannot compute with is a ushort: its bits, moved 
 import math
 import struct
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from compiler.ir import BFLOAT16, BOOL, DType, Kind
 
@@ -21,6 +22,7 @@ _SHORT = 8  # characters of a decimal constant; longer ones are exact and no sho
 def type_namer(*, has_half: bool) -> Callable[[DType], str | None]:
     """The type of a value in a register, None where OpenCL has none: bool vectors, 5 lanes."""
 
+    @cache
     def type_name(dtype: DType) -> str | None:
         scalar = dtype.scalar
         name = _SCALARS[scalar.name] if has_half or scalar.bits != 16 else _bits_name(scalar)

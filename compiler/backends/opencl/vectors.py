@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from compiler.backends.c_like import Function, Handler, Text, alias, define_read, say_write
+from compiler.backends.c_like import Function, Handler, Text, alias, define_read
 from compiler.backends.opencl.ops import CALLS, call
 from compiler.ir import BOOL, Kind, Node, Op
 
@@ -12,7 +12,6 @@ _INFIX: Mapping[Op, str] = {
 }  # fmt: skip
 _WRAPPING = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.SHL))
 _BEYOND: Mapping[Op, str] = {Op.MAX: ">", Op.MIN: "<"}
-_DIGITS = "0123456789abcdef"
 
 
 def _read(function: Function, node: Node) -> None:
@@ -21,13 +20,6 @@ def _read(function: Function, node: Node) -> None:
         function.type(node)  # refuses
     buffer, offset = function.operand(node.src[0]), function.operand(node.src[1])
     define_read(function, node, f"vload{count}(0, {buffer} + {offset})")
-
-
-def _write(function: Function, node: Node) -> None:
-    function.type(node.src[2])
-    buffer, offset, value = [function.operand(child) for child in node.src[:3]]
-    count = node.src[2].dtype.count
-    say_write(function, node, f"vstore{count}({value.text}, 0, {buffer} + {offset});")
 
 
 def _splat(function: Function, node: Node) -> None:
@@ -41,11 +33,6 @@ def _splat(function: Function, node: Node) -> None:
 def _stack(function: Function, node: Node) -> None:
     lanes = ", ".join([function.operand(child).text for child in node.src])
     function.define(node, Text(f"({function.type(node)})({lanes})"))
-
-
-def _lane(function: Function, node: Node) -> None:
-    vector = function.operand(node.src[0])
-    function.define(node, Text(f"{vector}.s{_DIGITS[node.attr[0]]}", is_atom=True))
 
 
 def _infix(function: Function, node: Node) -> None:
@@ -116,12 +103,10 @@ VECTOR_HANDLERS: Mapping[Op, Handler] = {
     **dict.fromkeys(_INFIX, _infix),
     **dict.fromkeys(CALLS, call),
     Op.READ: _read,
-    Op.WRITE: _write,
     Op.ACC: lambda function, node: None,  # named by its INIT
     Op.RESULT: alias,
     Op.SPLAT: _splat,
     Op.STACK: _stack,
-    Op.LANE: _lane,
     Op.NEG: _neg,
     Op.NOT: _not,
     Op.MAX: _extreme,
