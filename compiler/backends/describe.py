@@ -35,7 +35,7 @@ def arguments_of(root: Node) -> tuple[Argument, ...]:
     )
 
 
-def _role(read: bool, written: bool) -> Role:  # noqa: FBT001  # a table of two bits
+def _role(read: bool, written: bool) -> Role:  # noqa: FBT001  # two bits of a table
     if not written:
         return Role.INPUT
     return Role.INOUT if read else Role.OUTPUT

@@ -274,7 +274,7 @@ def float32_promises(handle: cl.Device) -> tuple[str, ...]:
 
 def open_device(known: DeviceId | None = None) -> OpenCLDevice:
     """The first device that works, or the one `known` to work from an earlier probe."""
-    global _initialized_in  # noqa: PLW0603  # a fact about the process
+    global _initialized_in  # noqa: PLW0603  # one fact per process
     if _initialized_in is not None:
         _refuse_fork(_initialized_in)
     wanted = known or working_device()
