@@ -32,8 +32,8 @@ from replay.wire import (
     Raised,
     Ready,
     Setup,
+    frame,
     take_frame,
-    write_frame,
 )
 from replay.worker import START
 
@@ -63,6 +63,7 @@ class Crew:
     limits: Limits = Limits()
     paths: tuple[Path, ...] = ()  # where the compiler under test is, instead of this checkout
     imports: tuple[str, ...] = ("compiler.compile", "replay.codec")  # before time is taken
+    warm_up: tuple[Call, ...] = ()  # likewise
     hash_seed: int = 0
     sandboxed: bool = True
 
@@ -107,7 +108,8 @@ class _Worker(Generic[T]):
     log: IO[bytes]
     deadline: float
     tasks: deque[_Task[T]] = field(default_factory=deque)
-    buffer: bytearray = field(default_factory=bytearray)
+    buffer: bytearray = field(default_factory=bytearray)  # read, and not yet a whole message
+    unsent: bytearray = field(default_factory=bytearray)
     is_ready: bool = False
     answered: int = 0
 
@@ -143,8 +145,13 @@ class _Dispatcher(Generic[T]):
         while workers := self._workers():
             now = time.monotonic()
             wait_s = max(0.0, min(worker.deadline for worker in workers) - now)
-            for key, _ in self._selector.select(wait_s):
-                yield from self._read(key.data)
+            for key, events in self._selector.select(wait_s):
+                if key.data.process.returncode is not None:
+                    continue  # ended by an earlier event of this round
+                if events & selectors.EVENT_READ:
+                    yield from self._read(key.data)
+                else:
+                    self._write(key.data)
             now = time.monotonic()
             for worker in self._workers():
                 if worker.deadline <= now and not _has_spoken(worker):
@@ -157,7 +164,8 @@ class _Dispatcher(Generic[T]):
         self._selector.close()
 
     def _workers(self) -> list[_Worker[T]]:
-        return [key.data for key in self._selector.get_map().values()]
+        keys = self._selector.get_map().values()
+        return [key.data for key in keys if key.events & selectors.EVENT_READ]
 
     def _next_task(self, *, is_fresh: bool) -> _Task[T] | None:
         if is_fresh and self._suspects:
@@ -189,6 +197,7 @@ class _Dispatcher(Generic[T]):
             start_new_session=True,  # ctrl-C is for us; we end the children
         )
         self._started += 1
+        os.set_blocking(outgoing, False)
         os.close(to_child)
         os.close(from_child)
         deadline = time.monotonic() + START_LIMIT_S
@@ -200,6 +209,7 @@ class _Dispatcher(Generic[T]):
             Setup(
                 paths=tuple(str(path) for path in self._crew.paths),
                 imports=self._crew.imports,
+                warm_up=self._crew.warm_up,
                 memory_bytes=limits.memory_bytes,
                 work_dir=str(work_dir) if self._crew.sandboxed else None,
             ),
@@ -207,9 +217,23 @@ class _Dispatcher(Generic[T]):
         return worker
 
     def _send(self, worker: _Worker[T], message: msgspec.Struct) -> None:
-        # one that is dead is noticed at the end of its other pipe
-        with suppress(BrokenPipeError):
-            write_frame(worker.outgoing, message)
+        worker.unsent += frame(message)
+        self._write(worker)
+
+    def _write(self, worker: _Worker[T]) -> None:
+        """Write what the pipe takes; the rest when there is room. A worker that is itself writing
+        does not read, so waiting for it here would never end."""
+        try:
+            del worker.unsent[: os.write(worker.outgoing, worker.unsent)]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:  # one that is dead is noticed at the end of its other pipe
+            worker.unsent.clear()
+        is_waiting = worker.outgoing in self._selector.get_map()
+        if worker.unsent and not is_waiting:
+            self._selector.register(worker.outgoing, selectors.EVENT_WRITE, worker)
+        elif is_waiting and not worker.unsent:
+            self._selector.unregister(worker.outgoing)
 
     def _feed(self, worker: _Worker[T], task: _Task[T]) -> None:
         if not worker.tasks and worker.is_ready:
@@ -237,6 +261,8 @@ class _Dispatcher(Generic[T]):
         worker.buffer += data
         while (body := take_frame(worker.buffer)) is not None:
             yield from self._receive(worker, body)
+            if worker.process.returncode is not None:
+                return  # ended for what it said; what else it held is done by another
 
     def _receive(self, worker: _Worker[T], body: bytes) -> Iterator[tuple[Job[T], Reply]]:
         message = _decode(body)
@@ -302,6 +328,8 @@ class _Dispatcher(Generic[T]):
         if worker.process.returncode is not None:
             return worker.process.returncode, 0
         self._selector.unregister(worker.incoming)
+        if worker.outgoing in self._selector.get_map():
+            self._selector.unregister(worker.outgoing)
         with suppress(ProcessLookupError):
             os.killpg(worker.process.pid, signal.SIGKILL)
         _, status, usage = os.wait4(worker.process.pid, 0)

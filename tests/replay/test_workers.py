@@ -31,6 +31,18 @@ def test_every_job_gets_its_own_answer():
     assert replies(jobs) == {n: Done(b"N%d" % n) for n in range(50)}
 
 
+def test_calls_and_answers_larger_than_a_pipe_do_not_wait_for_each_other():
+    large = b"x" * (1 << 20)
+    jobs = [job("echo", n, large) for n in range(6)]
+    assert replies(jobs) == {n: Done(large.upper()) for n in range(6)}
+
+
+def test_a_call_larger_than_a_pipe_to_a_worker_that_hangs_is_not_waited_for():
+    jobs = [job("spin"), job("echo", "after", b"x" * (1 << 20))]
+    crew = replace(CREW, size=1, limits=replace(LIMITS, time_s=0.5))
+    assert [type(reply) for reply in replies(jobs, crew).values()] == [TimedOut, Done]
+
+
 def test_no_job_gives_no_answer():
     assert replies([]) == {}
 
