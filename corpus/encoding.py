@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
 import msgspec
-import zstandard
 
+from corpus.compress import compress, decompress
 from corpus.errors import InvalidRecordError, UnreadableError
 from corpus.key import is_key, key_of, why_not_scalar
 from corpus.migrate import to_current
@@ -27,7 +27,6 @@ MAX_OCCURRENCES = 2**32 - 1
 _HEADER = struct.Struct(">2sBI8s8s")
 _MAGIC = b"KR"
 _ZSTD = 1
-_LEVEL = 9
 _SCHEMA_FIRST = b"\xa6schema"
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -44,7 +43,7 @@ class Value(NamedTuple):
 def encode_record(record: KernelRecord) -> tuple[str, bytes]:
     """Turn a record into its key and its value. The same record gives the same bytes anywhere."""
     key = key_of(record)
-    body = zstandard.ZstdCompressor(level=_LEVEL).compress(encode_payload(record))
+    body = compress(encode_payload(record))
     if len(body) > MAX_VALUE_BYTES:
         raise InvalidRecordError(
             f"record {key[:12]}: {len(body)} bytes compressed, {MAX_VALUE_BYTES} are allowed"
@@ -55,7 +54,7 @@ def encode_record(record: KernelRecord) -> tuple[str, bytes]:
 def decode_record(key: str, value: bytes) -> KernelRecord:
     """Turn a value back into the record it was. Raises UnreadableError if one bit changed."""
     occurrences, body = unseal(key, value)
-    record = decode_payload(_decompress(body))
+    record = decode_payload(decompress(body, MAX_PAYLOAD_BYTES))
     if key_of(record) != key:
         raise UnreadableError(f"answers another question, {key_of(record)[:12]}")
     if occurrences == 1:
@@ -127,18 +126,6 @@ def _bindings(key: str, occurrences: int, body: bytes, *, form: int = _ZSTD) -> 
     whole = bytes.fromhex(key)
     prefix = _HEADER.pack(_MAGIC, form, occurrences, whole[:8], bytes(8))
     return whole[:8], hashlib.sha256(whole + prefix + body).digest()[:8]
-
-
-def _decompress(body: bytes) -> bytes:
-    try:
-        size = zstandard.frame_content_size(body)
-        if not 0 <= size <= MAX_PAYLOAD_BYTES:
-            raise UnreadableError(
-                f"body: unpacks to {size} bytes, 0 to {MAX_PAYLOAD_BYTES} are allowed"
-            )
-        return zstandard.ZstdDecompressor().decompress(body, max_output_size=MAX_PAYLOAD_BYTES)
-    except zstandard.ZstdError as error:
-        raise UnreadableError(f"body: {error}") from None
 
 
 def _decode_current(payload: bytes) -> KernelRecord:
