@@ -35,7 +35,7 @@ class Severity(Enum):
     SMALL = "<0.01"
 
 
-_LIMITS = ((1.0, Severity.TOTAL), (0.1, Severity.LARGE), (0.01, Severity.MEDIUM))
+_LIMITS = (0.01, 0.1, 1.0)  # of the shares, from SMALL to TOTAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,47 +93,71 @@ def rounded(bound: Bound, dtype: str) -> Array:
 
 def compare(name: str, dtype: str, bound: Bound, result: Array, before: Array) -> Comparison:
     """`result` against the reference; elements it does not write must be as they were `before`."""
-    reference = rounded(bound, dtype)
-    numbers, expected = as_numbers(result, dtype), as_numbers(reference, dtype)
-    same = equal_bits(canonical(result, dtype), canonical(reference, dtype))
-    kept = equal_bits(result, before)
-    if dtype in _FLOATS:
-        distance = _distance(numbers, bound.value)
-        inside = equal(numbers, bound.value) | (distance <= bound.error)
-    else:
-        distance = np.where(same, 0.0, np.inf)
-        inside = same | np.asarray(bound.undecided)
-    is_open = bound.written & bound.undecided & inside & ~same
-    wrong = np.where(bound.written, ~inside, ~kept)
-    bounded = bound.written & inside & ~same & ~is_open
+    same = _same(dtype, bound, result, before)
+    rest = np.flatnonzero(~same)  # usually few: only they are looked at as numbers
+    part, numbers = _part(bound, rest), as_numbers(result[rest], dtype)
+    distance, inside = _inside(dtype, part, numbers)
+    wrong = ~inside | ~part.written
+    is_open = ~wrong & part.undecided
+    bounded = ~wrong & ~part.undecided
     return Comparison(
         elements=result.size,
-        exact=int(np.count_nonzero(np.where(bound.written, same, kept))),
+        exact=result.size - rest.size,
         bounded=int(np.count_nonzero(bounded)),
         undecided=int(np.count_nonzero(is_open)),
         wrong=int(np.count_nonzero(wrong)),
-        worst=_worst(distance, bound.error, bounded),
-        severities=_severities(numbers, expected, bound.written, wrong),
-        first=_first(name, numbers, expected, bound, wrong) if wrong.any() else None,
+        worst=_worst(distance, part.error, bounded),
+        severities=_severities(numbers, part, wrong),
+        first=_first(name, dtype, rest, numbers, part, wrong) if wrong.any() else None,
     )
 
 
-def equal(a: Array, b: Array) -> Array:
-    """Equal numbers (signed zeros are), or both NaN."""
-    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
+def is_possible(dtype: str, bound: Bound, result: Array, before: Array) -> bool:
+    """Whether `compare` finds nothing wrong; a sample of the elements usually tells."""
+    step = max(1, result.size // 4096)
+    for some in (slice(0, None, step), slice(None)):
+        part = _part(bound, some)
+        rest = np.flatnonzero(~_same(dtype, part, result[some], before[some]))
+        again = _part(part, rest)
+        _, inside = _inside(dtype, again, as_numbers(result[some][rest], dtype))
+        if not np.all(inside & again.written):
+            return False
+    return True
+
+
+def _part(bound: Bound, where: Array | slice) -> Bound:
+    return Bound(
+        bound.value[where], bound.error[where], bound.undecided[where], bound.written[where]
+    )
+
+
+def _same(dtype: str, bound: Bound, result: Array, before: Array) -> Array:
+    """Where the bits are the reference's, or those of before where nothing is to be written."""
+    expected = rounded(bound, dtype)
+    same = equal_bits(result, expected)
+    if dtype in _FLOATS:
+        same |= np.isnan(as_numbers(result, dtype)) & np.isnan(bound.value)
+    return (
+        same if bound.written.all() else np.where(bound.written, same, equal_bits(result, before))
+    )
+
+
+def _inside(dtype: str, bound: Bound, numbers: Array) -> tuple[Array, Array]:
+    """How far off numbers are, and whether the bound allows it."""
+    if dtype not in _FLOATS:
+        same = np.asarray(numbers == bound.value)
+        return np.where(same, 0.0, np.inf), same | bound.undecided
+    with np.errstate(all="ignore"):
+        distance = np.abs(numbers - bound.value)
+    distance = np.where(np.isnan(distance), np.inf, distance)
+    equal = (numbers == bound.value) | (np.isnan(numbers) & np.isnan(bound.value))
+    return distance, np.asarray(equal | (distance <= bound.error))
 
 
 def equal_bits(a: Array, b: Array) -> Array:
     """Equal elements, bit for bit."""
-    size = a.dtype.itemsize
-    left, right = (np.ascontiguousarray(x).view(np.uint8).reshape(-1, size) for x in (a, b))
-    return np.asarray((left == right).all(axis=1))
-
-
-def _distance(numbers: Array, expected: Array) -> Array:
-    with np.errstate(all="ignore"):
-        distance = np.abs(numbers - expected)
-    return np.where(np.isnan(distance), np.inf, distance)
+    word = np.dtype(f"u{a.dtype.itemsize}")
+    return np.asarray(np.ascontiguousarray(a).view(word) == np.ascontiguousarray(b).view(word))
 
 
 def _worst(distance: Array, error: Array, bounded: Array) -> float:
@@ -146,45 +170,37 @@ def _worst(distance: Array, error: Array, bounded: Array) -> float:
 
 def severity_of(value: float, expected: float) -> Severity:
     """The bucket of one wrong element."""
-    return Severity(_buckets(np.array([value]), np.array([expected]))[0])
+    return tuple(Severity)[int(_buckets(np.array([value]), np.array([expected]))[0])]
 
 
-def _buckets(values: Array, expected: Array) -> list[str]:
+def _buckets(values: Array, expected: Array) -> Array:
+    """For each element the number of its Severity."""
     got, want = values.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
         share = np.abs(got - want) / np.maximum(np.abs(want), np.finfo(np.float64).tiny)
     finite = np.isfinite(got) & np.isfinite(want)
-    names = np.full(got.shape, Severity.SMALL.value, dtype=object)
-    for limit, severity in reversed(_LIMITS):
-        names[share >= limit] = severity.value
-    names[~finite] = Severity.STRUCTURE.value
-    return [str(name) for name in names]
+    return np.where(finite, 4 - np.searchsorted(_LIMITS, share, side="right"), 0)
 
 
-def _severities(
-    numbers: Array, expected: Array, written: Array, wrong: Array
-) -> tuple[tuple[Severity, int], ...]:
-    strays = int(np.count_nonzero(wrong & ~written))
-    found = _buckets(numbers[wrong & written], expected[wrong & written])
-    counts = {severity: found.count(severity.value) for severity in Severity}
-    counts[Severity.STRUCTURE] += strays
-    return tuple([(severity, count) for severity, count in counts.items() if count])
+def _severities(numbers: Array, bound: Bound, wrong: Array) -> tuple[tuple[Severity, int], ...]:
+    if not wrong.any():
+        return ()
+    strays = int(np.count_nonzero(wrong & ~bound.written))
+    there = wrong & bound.written
+    counts = np.bincount(_buckets(numbers[there], bound.value[there]), minlength=len(Severity))
+    counts[0] += strays
+    return tuple([(s, int(n)) for s, n in zip(Severity, counts, strict=True) if n])
 
 
-def _first(name: str, numbers: Array, expected: Array, bound: Bound, wrong: Array) -> Wrong:
-    index = int(np.flatnonzero(wrong)[0])
-    value, wanted = numbers[index], expected[index]
-    if not bound.written[index]:
+def _first(name: str, dtype: str, rest: Array, numbers: Array, bound: Bound, wrong: Array) -> Wrong:
+    here = int(np.flatnonzero(wrong)[0])
+    index, value = int(rest[here]), numbers[here]
+    if not bound.written[here]:
         text = "what it held"
         return Wrong(name, index, str(value), text, "0", Severity.STRUCTURE, "stray write")
-    return Wrong(
-        name,
-        index,
-        str(value),
-        str(wanted),
-        f"{bound.error[index]:.3g}",
-        severity_of(float(value), float(wanted)),
-    )
+    expected = as_numbers(rounded(_part(bound, slice(here, here + 1)), dtype), dtype)[0]
+    severity = severity_of(float(value), float(expected))
+    return Wrong(name, index, str(value), str(expected), f"{bound.error[here]:.3g}", severity)
 
 
 # --- digests ---

@@ -105,6 +105,8 @@ def settle(
     size = np.abs(value)
     unit = form.unit + OWN_UNIT if rounds else OWN_UNIT
     error = (spread + unit * (size + spread) + form.tiny) * INFLATE
+    if np.all(size + error <= form.largest):  # nothing overflows, and no operand is infinite
+        return Approx(value, error)
     error = np.where(np.isnan(error), np.inf, error)
     over = size - error >= form.overflow
     error = np.where(over, 0.0, np.where(size + error > form.largest, np.inf, error))

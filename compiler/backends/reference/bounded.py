@@ -11,7 +11,8 @@ sum to be a number of the dtype; then one wrong term in a million is seen.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -27,9 +28,9 @@ from compiler.backends.reference.approx import (
     union,
 )
 from compiler.backends.reference.arithmetic import FUNCTIONS, Array, identity, numpy_dtype
-from compiler.backends.reference.contract import repeat, sum_products
+from compiler.backends.reference.contract import repeat, sum_products, sum_special
 from compiler.backends.reference.propagate import propagate
-from compiler.ir import DType, Node, Op, toposort
+from compiler.ir import FLOAT64, DType, Node, Op, toposort
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +105,24 @@ class Bounded:
     def contract(self, dtype: DType, a: Approx, b: Approx, extents: Extents) -> Partial | None:
         if not dtype.is_float or a.undecided is not None or b.undecided is not None:
             return None
-        count = 1
-        for _, size in extents:
-            count *= size
-        if count == 0 or 0 in a.value.shape or 0 in b.value.shape:
+        count = prod([size for _, size in extents])
+        if count * a.value.size * b.value.size == 0:
             return None
-        form = FORMATS[dtype]
-        size_a, size_b = np.abs(a.value) + a.slack, np.abs(b.value) + b.slack
-        most = float(size_a.max()) * float(size_b.max())
-        if not most < form.largest / 4:  # NaN, infinity, or a product that may overflow
+        special = np.zeros((1,) * a.value.ndim)
+        if not (np.all(np.isfinite(a.value)) and np.all(np.isfinite(b.value))):
+            special = sum_special(a.value, b.value, extents)
+            a, b = _finite_part(a), _finite_part(b)
+        most = _most(a) * _most(b)
+        if not most < FORMATS[FLOAT64].largest / 4:
             return None
         total = sum_products(a.value, b.value, extents)
         zero = np.zeros((1,) * total.ndim)
-        terms = zero + float(count)
-        if a.error is None and b.error is None:
-            grain = granularity(a.value) * granularity(b.value)
-            if count * most <= grain / form.unit and grain >= form.tiny:
-                return Partial((total, np.full_like(zero, count * most), zero, terms, zero), grain)
-        bound = sum_products(size_a, size_b, extents) * INFLATE
-        spread = bound * (form.unit + OWN_UNIT) + count * form.tiny
-        if a.error is not None or b.error is not None:
-            plain = sum_products(np.abs(a.value), np.abs(b.value), extents)
-            spread = spread + np.maximum(bound - plain, 0.0) + bound * 2.0**-40
-        return Partial((total, bound, spread, terms, zero))
+        form, terms = FORMATS[dtype], zero + float(count)
+        grain = granularity(a.value) * granularity(b.value) if a.error is b.error is None else 0.0
+        if count * most <= grain / form.unit and grain >= form.tiny:
+            return Partial((total, zero + count * most, zero, terms, special), grain)
+        bound, spread = _spread_of_products(form, a, b, extents)
+        return Partial((total, bound, spread, terms, special))
 
     def products(self, node: Node, a: Approx, b: Approx) -> Approx:
         """Not rounded, and so not infinite where only the dtype is too small: the sum decides."""
@@ -157,6 +153,30 @@ class Bounded:
 
 _ADDITIVE = frozenset((Op.ADD, Op.SUB, Op.NEG))
 _LOSES_ZERO_SIGN = frozenset((Op.REDUCE, *FUNCTIONS))
+
+
+def _finite_part(value: Approx) -> Approx:
+    """0 instead of infinities and NaNs."""
+    return replace(value, value=np.where(np.isfinite(value.value), value.value, 0.0))
+
+
+def _most(value: Approx) -> float:
+    """The greatest magnitude that any number may have."""
+    return float((np.abs(value.value) + value.slack).max())
+
+
+def _spread_of_products(
+    form: Format, a: Approx, b: Approx, extents: Extents
+) -> tuple[Array, Array]:
+    """Bounds on the sums of the magnitudes of all products, and of their errors."""
+    size_a, size_b = np.abs(a.value) + a.slack, np.abs(b.value) + b.slack
+    bound = sum_products(size_a, size_b, extents) * INFLATE
+    count = prod([size for _, size in extents])
+    spread = bound * (form.unit + OWN_UNIT) + count * form.tiny
+    if a.error is not None or b.error is not None:
+        plain = sum_products(np.abs(a.value), np.abs(b.value), extents)
+        spread = spread + np.maximum(bound - plain, 0.0) + bound * 2.0**-40
+    return bound, spread
 
 
 def granularity(value: Array) -> float:
@@ -242,8 +262,13 @@ def _sum(form: Format, partial: Partial) -> Approx:
     total, size, spread, terms, special = partial.parts
     exact = (partial.grain >= form.tiny) & (size * form.unit <= partial.grain)
     exact = (spread == 0) & (exact | (terms <= 1))
+    if np.all(exact) and not np.any(special) and np.all(size <= form.largest):
+        return Approx(total)
     error = (spread + _growth(form, np.maximum(terms - 1, 0.0)) * (size + spread)) * INFLATE
-    error = np.where(exact, 0.0, np.where(np.isnan(error), np.inf, error))
+    error = np.where(exact, 0.0, error)
+    if np.all(size + error <= form.largest) and not np.any(special):
+        return Approx(total, error)
+    error = np.where(np.isnan(error), np.inf, error)
     falls = (
         (size - total) / 2 * INFLATE + error
     ) < form.largest  # else the negative terms overflow

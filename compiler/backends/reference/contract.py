@@ -30,6 +30,29 @@ def sum_products(a: Array, b: Array, extents: Extents) -> Array:
     return result if factor == 1.0 else result * factor
 
 
+def sum_special(a: Array, b: Array, extents: Extents) -> Array:
+    """What the infinities and NaNs among the products a * b add up to: 0 where there are none.
+
+    Counts them by sign, for the products themselves would be NaN wherever an infinity is not.
+    """
+    plus = minus = nan = np.zeros((1,) * a.ndim)
+    ones = np.ones((1,) * a.ndim)
+    for x, y in ((a, b), (b, a)):
+        if np.isnan(x).any():
+            nan = nan + sum_products(np.isnan(x).astype(np.float64), ones, extents)
+        if not np.isinf(x).any():
+            continue
+        infinite = np.where(np.isinf(x), np.sign(x), 0.0)
+        other = np.where(np.isnan(y), 0.0, np.sign(y))
+        among = np.abs(infinite)
+        signed = sum_products(infinite, other, extents)
+        count = sum_products(among, np.abs(other), extents)
+        nan = nan + (sum_products(among, ones, extents) - count)  # times 0, or NaN
+        plus, minus = plus + (count + signed), minus + (count - signed)
+    result = np.where(plus > 0, np.inf, np.where(minus > 0, -np.inf, 0.0))
+    return np.where((nan > 0) | ((plus > 0) & (minus > 0)), np.nan, result)
+
+
 def _multiply(a: Array, b: Array, reduced: frozenset[int]) -> Array:
     rank = a.ndim
     in_a = [size > 1 for size in a.shape]

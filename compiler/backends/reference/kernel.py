@@ -89,16 +89,20 @@ class Domain(Generic[V, P]):
             yield Piece(store, self.stacks[store], outputs, frame.value(store.src[1]))
 
     def _halves(self, box: Box) -> tuple[Box, Box] | None:
-        """Two boxes where one is too much: halves of an output axis of the largest node."""
-        largest = max(self.peak(node.src[1], box) for node in self.root.src)
-        if largest[0] <= self.budget:
+        """Two boxes where one is too much, cut where the least is computed twice."""
+        size, moving = max(self.peak(node.src[1], box) for node in self.root.src)
+        if size <= self.budget:
             return None
-        splittable = [
-            axis
+        choices = [
+            (self._again(axis, box), axis)
             for axis, output in enumerate(self.is_output)
-            if output and box.sizes[axis] > 1 and largest[1][axis]
+            if output and box.sizes[axis] > 1 and moving[axis]
         ]
-        return split(box, splittable[0]) if splittable else None
+        return split(box, min(choices)[1]) if choices else None
+
+    def _again(self, axis: int, box: Box) -> int:
+        """How many elements both halves of a box would have."""
+        return sum([box.volume(axes) for axes in self.axes.values() if not axes[axis]])
 
     def peak(self, target: Node, box: Box) -> tuple[int, tuple[bool, ...]]:
         """The most elements a node under `target` takes in `box`, and the axes of that node."""

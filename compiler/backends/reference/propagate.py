@@ -24,6 +24,7 @@ from compiler.backends.reference.arithmetic import (
     Array,
     apply,
     cast,
+    round_to,
     transcendental,
     two_product,
 )
@@ -78,6 +79,11 @@ def propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool, zero_si
 def _native(node: Node, values: tuple[Approx, ...]) -> Array:
     """The op on the values as they are, in the dtype of the node."""
     source = node.src[0].dtype
+    if node.op in _IN_FLOAT64 and node.dtype.is_float:
+        result = apply(node.op, FLOAT64, FLOAT64, *[value.value for value in values])
+        if node.op in _SELECTIONS or node.dtype.bits == 64:
+            return result
+        return np.asarray(round_to(node.dtype, result).astype(np.float64))
     arrays = [
         to_native(value.value, child.dtype) for value, child in zip(values, node.src, strict=True)
     ]
@@ -101,6 +107,8 @@ def _exact(node: Node, values: tuple[Approx, ...], *, may_fuse: bool) -> Approx:
         return make(result, np.where(rounded & ~np.isnan(result), bound, 0.0), None)
 
 
+_SELECTIONS = frozenset((Op.MAX, Op.MIN, Op.NEG))
+_IN_FLOAT64 = _SELECTIONS | {Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT}  # twice rounded is right
 _PRODUCT_ERROR_IS_EXACT = 2.0**-900  # from here on, for float64
 
 
@@ -180,6 +188,8 @@ def _min(dtype: DType, a: Approx, b: Approx) -> Approx:
 def _extreme(a: Approx, b: Approx, lead: Array, value: Array) -> Approx:
     """MAX or MIN, where `a` wins by `lead`."""
     gap = (a.slack + b.slack) * INFLATE
+    if np.all((np.abs(lead) > gap) & np.isfinite(lead)):
+        return make(value, np.where(lead > 0, a.slack, b.slack), None)
     error = np.where(
         lead > gap, a.slack, np.where(lead < -gap, b.slack, np.maximum(a.slack, b.slack))
     )
