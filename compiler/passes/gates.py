@@ -1,15 +1,27 @@
 """Every access is proven to be inside its buffer, or guarded.
 
 A gated READ reads element 0 where its gate is false, and its value is then replaced by 0. A gated
-WRITE stays gated: it becomes a branch.
+WRITE stays gated: it becomes a branch, or goes where the gate is never true.
 """
 
 from compiler.errors import IRError
-from compiler.ir import BOOL, INT64, VOID, DType, Node, Op, bounds, intern, sym, toposort
+from compiler.ir import (
+    BOOL,
+    INT64,
+    VOID,
+    DType,
+    Node,
+    Op,
+    bounds,
+    intern,
+    replace_src,
+    sym,
+    toposort,
+)
 from compiler.passes.context import Context
 from compiler.rules import Builder
 
-_READ, _WRITE = Op.READ, Op.WRITE
+_READ, _WRITE, _SINK = Op.READ, Op.WRITE, Op.SINK
 
 
 def gates(root: Node, context: Context) -> Node:
@@ -22,6 +34,8 @@ def gates(root: Node, context: Context) -> Node:
             done[node] = _read(b, node, src)
         elif node.op is _WRITE:
             done[node] = _write(b, node, src)
+        elif node.op is _SINK:
+            done[node] = replace_src(node, tuple([each for each in src if not _is_never(each)]))
         else:
             same = src == node.src
             done[node] = node if same else b.build(node.op, node.dtype, src, node.attr)
@@ -65,6 +79,11 @@ def _write(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
     if gate is None or (gate.is_const and gate.value):
         return intern(_WRITE, VOID, src[:3])
     return intern(_WRITE, VOID, (buffer, offset, value, gate))
+
+
+def _is_never(node: Node) -> bool:
+    """Whether this is a WRITE of a lane that lies in padding."""
+    return node.op is _WRITE and len(node.src) == 4 and node.src[3].is_const
 
 
 def _buffer_of(node: Node) -> Node:
