@@ -1,5 +1,7 @@
 """One kernel run and judged, in a worker. Bytes in, bytes out."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from corpus import KernelRecord, Opt
@@ -31,6 +33,11 @@ def call(record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | Non
 def read(payload: bytes) -> Checked:
     """What such a job answered."""
     return _decode_checked(payload)
+
+
+def warm_up(backends: Iterable[str]) -> tuple[Call, ...]:
+    """The calls that open devices ahead of the first kernel."""
+    return tuple(Call("replay.checker:open_ahead", backend.encode()) for backend in backends)
 
 
 def check(payload: bytes) -> bytes:

@@ -268,7 +268,9 @@ def _verify(
 ) -> None:
     """Run kernels beside what they were; where that ends badly, once more alone, to be fair."""
     keys = _to_verify(plan, found)
-    crew = replace(plan.crew, imports=(*plan.crew.imports, "replay.checker"))
+    backends = sorted({found.results[key].target.partition("/")[0] for key in keys})
+    imports = (*plan.crew.imports, "replay.checker")
+    crew = replace(plan.crew, imports=imports, warm_up=checking.warm_up(backends))
     alone: list[str] = []
     jobs = _check_jobs(source, plan, found, keys, with_old=True)
     for done, (job, reply) in enumerate(run_jobs(jobs, crew), 1):

@@ -13,12 +13,20 @@ MAX_FRAME_BYTES = 256 << 20
 _LENGTH = struct.Struct(">I")
 
 
+class Call(msgspec.Struct, frozen=True):
+    """One job: a function of bytes to bytes, named module:name."""
+
+    function: str
+    payload: bytes
+
+
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The first message to a worker."""
 
     wire: int = WIRE
     paths: tuple[str, ...] = ()  # searched for the compiler under test, before all others
     imports: tuple[str, ...] = ()  # imported from those paths before the first job
+    warm_up: tuple[Call, ...] = ()  # made before the first job, whose time they would take
     memory_bytes: int | None = None
     work_dir: str | None = None  # the only directory a sandboxed worker may write to
 
@@ -28,13 +36,6 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
     wire: int
     sandbox: tuple[str, ...]
-
-
-class Call(msgspec.Struct, frozen=True):
-    """One job: a function of bytes to bytes, named module:name."""
-
-    function: str
-    payload: bytes
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):

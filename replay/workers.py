@@ -328,6 +328,7 @@ class _Dispatcher(Generic[T]):
         if worker.process.returncode is not None:
             return worker.process.returncode, 0
         self._selector.unregister(worker.incoming)
+        worker.buffer.clear()  # answers to jobs that others are given now
         if worker.outgoing in self._selector.get_map():
             self._selector.unregister(worker.outgoing)
         with suppress(ProcessLookupError):

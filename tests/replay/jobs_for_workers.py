@@ -33,6 +33,10 @@ def fill(payload: bytes) -> bytes:
     return bytes(8 << 30)
 
 
+def refuse_memory(payload: bytes) -> bytes:
+    raise MemoryError
+
+
 def fill_and_abort(payload: bytes) -> bytes:
     try:
         fill(payload)

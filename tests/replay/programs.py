@@ -30,20 +30,18 @@ DIFFERENCE = """ir 1
 %7 = SINK void %6 axes=(g0:{size})
 """
 
-SWAP_SUB = Patch(
-    "compiler/backends/llvm/elementwise.py",
-    "    operands = [function.operand(child) for child in node.src]\n    if key in BINARY:",
-    "    operands = [function.operand(child) for child in node.src]\n"
-    "    if op.name == 'SUB' and dtype.is_float:\n        operands.reverse()\n"
-    "    if key in BINARY:",
-)
-_VALUE = 'value = f"%{self.names.value(node.op)}"\n        self.lines.append(f"  {value} = '
-RENAME = Patch(
-    "compiler/backends/llvm/function.py",
-    _VALUE,
-    _VALUE.replace("value(node.op)", "numbered('x')"),
-)
-SPACING = Patch("compiler/backends/llvm/function.py", _VALUE, _VALUE.replace("} = ", "}  = "))
+RENDER = "source = backend.render(program, name, arguments, target)"
+
+
+def after_rendering(*statements):
+    """A patch that changes LLVM's sources as if the renderer had made them so."""
+    body = "".join(f"\n        {statement}" for statement in statements)
+    return Patch("compiler/compile.py", RENDER, f"{RENDER}\n    if target.backend == 'llvm':{body}")
+
+
+SWAP_SUB = after_rendering(r"source = re.sub(r'(fsub .*) (%\w+), (%\w+)', r'\1 \3, \2', source)")
+RENAME = after_rendering(r"source = re.sub(r'%sub(\d+)', r'%minus\1', source)")
+SPACING = after_rendering("source = source.replace(' = fsub', '  = fsub')")
 DROP_AN_OPT = Patch(
     "compiler/compile.py",
     "choose(kernel, target, options) if",
@@ -54,8 +52,8 @@ FORGET_UNROLL = Patch(
 )
 HASH_IN_THE_SOURCE = Patch(
     "compiler/compile.py",
-    "source = backend.render(program, name, arguments, target)",
-    "source = backend.render(program, name, arguments, target) + f'; {hash(name)}'",
+    RENDER,
+    f"{RENDER} + f'; {{hash(name)}}'",
 )
 
 

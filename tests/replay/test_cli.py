@@ -252,8 +252,8 @@ def test_against_a_revision_compares_with_what_that_compiler_says_now(tmp_path):
     tree = patched(tmp_path / "tree", SPACING)
     git(tree, "init", "--quiet")
     commit(tree, "spaces")
-    commit_file = tree / "compiler" / "backends" / "llvm" / "function.py"
-    commit_file.write_text(commit_file.read_text().replace("}  = ", "} = "))
+    source = tree / "compiler" / "compile.py"
+    source.write_text(source.read_text().replace("'  = fsub'", "' = fsub'"))
     commit(tree, "no spaces")
     corpus = make_corpus(tmp_path / "c", [record_of(ONE)])
     for revision, code in (("HEAD", 0), ("HEAD~1", 1), ("nowhere", 3)):

@@ -6,6 +6,7 @@ import pytest
 from programs import (
     DIFFERENCE,
     RENAME,
+    RENDER,
     ROW_SUMS,
     SWAP_SUB,
     make_corpus,
@@ -16,21 +17,22 @@ from programs import (
 
 from replay.patched import Patch
 
-BUILD = "        module = llvm.parse_assembly(source)\n"
-DIFFERENT_MACHINE_CODE = Patch(
-    "compiler/backends/llvm/compile.py",
-    BUILD,
-    "        source = source.replace('fsub', 'fadd')\n" + BUILD,
-)
-SEGFAULT_AT_RUN = Patch(
-    "compiler/backends/llvm/compile.py",
-    BUILD,
-    "        source = source.replace(', ptr %data2', ', ptr null')\n" + BUILD,
-)
+PARSE = "module = llvm.parse_assembly(source)"
+
+
+def before_parsing(change):
+    """A patch behind the source: what LLVM parses is another text."""
+    return Patch(
+        "compiler/backends/llvm/compile.py", PARSE, f"module = llvm.parse_assembly(source{change})"
+    )
+
+
+DIFFERENT_MACHINE_CODE = before_parsing(".replace('fsub', 'fadd')")
+SEGFAULT_AT_RUN = before_parsing(".replace(', ptr %data2', ', ptr null')")
 LOST_LAST_STORE = Patch(
     "compiler/compile.py",
-    "source = backend.render(program, name, arguments, target)",
-    "source = backend.render(program, name, arguments, target)\n"
+    RENDER,
+    f"{RENDER}\n"
     "    lines = source.splitlines()\n"
     "    stores = [n for n, line in enumerate(lines) if 'store' in line or 'data0[' in line]\n"
     "    source = '\\n'.join(line for n, line in enumerate(lines) if n != stores[-1])",
@@ -63,7 +65,10 @@ def test_unchanged_kernels_are_right(capsys, corpus):
 def test_a_renamed_kernel_is_exact(capsys, corpus, tmp_path):
     copy = patched(tmp_path / "copy", RENAME)
     code, results = verify(capsys, corpus, "changed", "--compiler", copy, "--target", "llvm")
-    assert (code, [(o, n) for _, o, n, _ in results]) == (0, [("renamed", "exact")] * 2)
+    assert (code, sorted((o, n) for _, o, n, _ in results)) == (
+        0,
+        [("renamed", "exact"), ("same", None)],
+    )
 
 
 def test_a_swapped_operand_is_wrong(capsys, corpus, tmp_path):
@@ -110,3 +115,46 @@ def test_without_a_device_a_kernel_is_skipped_and_says_why(capsys, corpus, tmp_p
     code, results = verify(capsys, corpus, "all", "--compiler", copy)
     assert code == 0
     assert {(n, reason) for _, _, n, reason in results} == {("skipped", "no device")}
+
+
+MISBEHAVE = {
+    "abort": "__import__('os').abort()",
+    "spin": "[None for _ in iter(int, 1)]",
+    "segfault": "__import__('ctypes').string_at(0)",
+    "allocate": "bytearray(1 << 40)",
+}
+BUILDS = {
+    "llvm": ("compiler/backends/llvm/compile.py", "llvm.parse_assembly(source)\n"),
+    "opencl": ("compiler/backends/opencl/runtime.py", "_Program(self.context, program.source)\n"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", BUILDS)
+def test_a_driver_that_aborts_spins_segfaults_or_allocates_costs_one_kernel_each(
+    capsys, tmp_path, backend
+):
+    sizes = dict(zip(MISBEHAVE, (101, 103, 107, 109), strict=True))
+    records = [record_of(DIFFERENCE.format(size=n), backend) for n in (3, 5, 7, *sizes.values())]
+    names = {how: records[3 + number].name for number, how in enumerate(MISBEHAVE)}
+    corpus = make_corpus(tmp_path / "c", records)
+    file, build = BUILDS[backend]
+    text = "source" if backend == "llvm" else "program.source"
+    traps = [f"({MISBEHAVE[how]}) if {name!r} in {text}" for how, name in names.items()]
+    trap = " else ".join([*traps, build])
+    copy = patched(tmp_path / "copy", Patch(file, build, trap))
+    words = ("run", "--corpus", corpus, "--report", "json:-", "--verify", "all")
+    options = ("--record-timeout", "10", "--compiler", copy, "--determinism", "none")
+    code, out, _ = run(capsys, *words, *options)
+    assert code == 1
+    reasons = {r["name"]: r["numerics_reason"] for r in json.loads(out)["records"]}
+    assert reasons[names["abort"]] == "running it ends in signal 6 (SIGABRT)"
+    assert reasons[names["spin"]] == "running it takes more than 10 s"
+    assert reasons[names["segfault"]] == "running it ends in signal 11 (SIGSEGV)"
+    assert reasons[names["allocate"]].startswith("running it needs too much memory")
+    others = [
+        r["numerics_reason"] or r["numerics"]
+        for r in json.loads(out)["records"]
+        if r["name"] not in names.values()
+    ]
+    assert others == ["exact"] * 3

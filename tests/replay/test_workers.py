@@ -76,6 +76,12 @@ def test_a_job_is_not_blamed_for_its_predecessor():
     assert answers["slow_echo"] == Done(b"x")
 
 
+def test_answers_that_wait_behind_one_that_ran_out_of_memory_are_given_once():
+    jobs = [job("echo", 0), job("refuse_memory"), *[job("echo", n) for n in range(1, 9)]]
+    answers = [tag.tag for tag, _ in run_jobs(jobs, replace(CREW, size=1))]
+    assert sorted(map(str, answers)) == sorted(["refuse_memory", *map(str, range(9))])
+
+
 def test_workers_have_different_hash_seeds():
     jobs = [job("slow_echo", 0), job("slow_echo", 1), job("seed", 2), job("seed", 3)]
     crew = replace(CREW, hash_seed=7)
