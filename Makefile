@@ -1,5 +1,5 @@
 # Every target does its own set-up; none of them prompts.
-.PHONY: setup demo test test-all
+.PHONY: setup demo test test-all bench
 
 TOX = PATH="$(CURDIR)/.venv/bin:$$PATH" tox run --current-env --no-list-dependencies -e
 
@@ -14,3 +14,6 @@ test: setup
 
 test-all: setup
 	@$(TOX) lint,types,layers,replay,slow,unit
+
+bench: setup
+	@.venv/bin/python -m benchmarks

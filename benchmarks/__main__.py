@@ -1,0 +1,105 @@
+"""The whole table in one run. To add a part: a function, and a line in PARTS."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from operator import attrgetter
+from pathlib import Path
+
+from benchmarks.child import ROOT, measure, run
+from benchmarks.machine import describe
+from benchmarks.table import Row, compared, render
+from corpus import open_reader
+
+MODEL = ROOT / ".models/speechmos/dnsmos_models/model_v8.onnx"
+REPLAY = (sys.executable, "-m", "replay.cli")
+ROUNDS = 3  # of whole commands; the fastest counts
+# Goals of DESIGN 13 in absolute numbers: 10 and 50 times what the reference compiler did on another
+# machine (2 cores Zen 5, LLVM 53 and OpenCL 41 kernels/s, replay 12.8/s). They are no peer.
+GOALS = {"llvm": "530/s on Zen 5", "opencl": "410/s on Zen 5"}
+GOAL_REPLAY = "640/s on Zen 5"
+
+
+def programs() -> list[tuple[str, ...]]:
+    """The commands whose kernels are measured."""
+    found: list[tuple[str, ...]] = [(sys.executable, "-m", "benchmarks.programs")]
+    if MODEL.exists():
+        found.append((sys.executable, "-m", "compiler.onnx", str(MODEL)))
+    return found
+
+
+def compile_speed(corpus: Path) -> list[Row]:
+    """Kernels per second from AST to source."""
+    rows: list[Row] = []
+    for backend, goal in GOALS.items():
+        runs = [measure("compile_speed", str(corpus), backend) for _ in range(ROUNDS)]
+        best = min(runs, key=lambda found: found["seconds"])
+        rate = best["kernels"] / best["seconds"]
+        what = f"AST to source, {backend}, {best['kernels']:.0f} kernels"
+        rows.append(Row(what, f"{rate:.0f} kernels/s", goal=goal))
+    return rows
+
+
+def kernel_speed(_: Path) -> list[Row]:
+    """Matmul and streams beside NumPy on one thread."""
+    found = measure("speed")
+    rows = [
+        compared(f"matmul float32 {n}", found[f"matmul{n}"], found[f"numpy{n}"], "GFLOPS", "NumPy")
+        for n in (512, 1024)
+    ]
+    for name, what in (("add", "elementwise add"), ("row_sum", "row sum")):
+        rows.append(compared(what, found[name], found["numpy"], "GB/s", "NumPy's stream"))
+    return rows
+
+
+def replay_speed(corpus: Path) -> list[Row]:
+    """Records per second of the whole command on a corpus of which nothing has changed."""
+    with open_reader(corpus) as reader:
+        records = len(reader)
+    command = (*REPLAY, "run", "--corpus", str(corpus), "--jobs", "2")
+    rate = records / min(run(command).wall_s for _ in range(ROUNDS))
+    what = f"replay run, {records} records, unchanged, 2 jobs"
+    return [Row(what, f"{rate:.1f} records/s", goal=GOAL_REPLAY)]
+
+
+def capture_overhead(corpus: Path) -> list[Row]:
+    """A cold run with and without capture, in turns; on a loaded machine CPU time says more."""
+    command = programs()[-1]
+    plain, captured = [], []
+    for _ in range(ROUNDS):
+        plain.append(run(command))
+        fresh = corpus.with_name("overhead")
+        captured.append(run((*REPLAY, "capture", "--corpus", str(fresh), "--", *command)))
+        shutil.rmtree(fresh)
+    rows: list[Row] = []
+    for what, clock in (("wall clock", attrgetter("wall_s")), ("CPU", attrgetter("cpu_s"))):
+        with_it, without = min(map(clock, captured)), min(map(clock, plain))
+        name = f"capture, {Path(command[-1]).stem} cold, {what}"
+        more = f"{with_it / without - 1:+.1%}"
+        rows.append(Row(name, f"{with_it:.2f} s", f"{without:.2f} s without it", more, "3%"))
+    return rows
+
+
+PARTS: tuple[Callable[[Path], list[Row]], ...] = (
+    compile_speed,
+    kernel_speed,
+    replay_speed,
+    capture_overhead,
+)
+
+
+def main() -> None:
+    """Capture the programs, then measure; the parts named as arguments, or all."""
+    wanted = sys.argv[1:] or [part.__name__ for part in PARTS]
+    print(describe())
+    with tempfile.TemporaryDirectory(prefix="kernel-replay-bench-") as directory:
+        corpus = Path(directory) / "corpus"
+        for command in programs():
+            run((*REPLAY, "capture", "--corpus", str(corpus), "--", *command))
+        rows = [row for part in PARTS if part.__name__ in wanted for row in part(corpus)]
+    print(render(rows), end="")
+
+
+if __name__ == "__main__":
+    main()
