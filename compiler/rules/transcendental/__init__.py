@@ -42,17 +42,18 @@ DECOMPOSITIONS: Mapping[Op, Decomposition] = {
     op: _decomposition(formula) for op, formula in FORMULAS.items()
 }
 
-# Greatest error in units of the last place of the exact result: what was found, rounded up.
-# float32 was tried on all arguments (POW: 10**9 pairs), float64 on 10**7, against quad precision.
-# The 16-bit types round a float32 result once.
+# Greatest error in units of the last place of the exact result: what was found, and a margin.
+# float32 was tried against float64 on all arguments of EXP2, on every 37th and 10**7 more of the
+# other unary functions, and on 6 * 10**7 pairs of POW; float64 against quad precision on 3 * 10**6
+# to 8 * 10**6 arguments of each. The 16-bit types round a float32 result once.
 _FOUND: Mapping[Op, tuple[float, float]] = {  # float32, float64
     Op.EXP2: (1.3, 1.3),
-    Op.LOG2: (0.9, 0.9),
+    Op.LOG2: (0.9, 1.0),
     Op.SIN: (0.9, 0.9),
     Op.COS: (0.9, 0.9),
     Op.TAN: (1.3, 1.3),
     Op.TANH: (1.5, 1.5),
-    Op.ERF: (1.5, 1.5),
+    Op.ERF: (1.5, 1.7),
     Op.POW: (1.6, 1.5),
 }
 MAX_ULP: Mapping[tuple[Op, DType], float] = {
