@@ -66,11 +66,14 @@ def _recorders() -> list[Any]:
 
 
 def _capture_module() -> ModuleType:
+    """From the tree of this file, which need not be installed where the program runs. A directory
+    of the program called `corpus`, as the one that is written to may be, must not stand before."""
+    root = str(Path(HERE).parent.parent)
+    sys.path.insert(0, root)
     try:
         return importlib.import_module("replay.capture")
-    except ModuleNotFoundError:  # not installed where the program runs: ours is two levels up
-        sys.path.append(str(Path(HERE).parent.parent))
-        return importlib.import_module("replay.capture")
+    finally:
+        sys.path.remove(root)
 
 
 def _losses(variable: str) -> list[str]:

@@ -158,6 +158,12 @@ def test_a_corpus_that_cannot_be_written_costs_one_warning_and_not_the_result(tm
     assert str(corpus) in done.stderr
 
 
+def test_a_corpus_in_a_directory_called_corpus_is_not_taken_for_a_package(tmp_path):
+    done = capture(tmp_path, "compile(4)", env={"PYTHONPATH": ""})
+    assert (done.returncode, "lost" in done.stderr) == (0, False)
+    assert len(records(tmp_path / "corpus")) == 1
+
+
 def test_without_a_home_capture_works(tmp_path):
     environ = {name: value for name, value in os.environ.items() if name != "HOME"}
     script = tmp_path / "program.py"
