@@ -16,6 +16,7 @@ import click
 from replay.invocation import Invocation
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("demo", "replay.commands.demo", "Show the main job end to end on a real model."),
     ("capture", "replay.commands.capture", "Run a program and record every kernel it compiles."),
     ("run", "replay.commands.run", "Compile a corpus again and say what changed."),
     ("list", "replay.commands.list", "Print the records of a corpus, one a line."),

@@ -1,0 +1,45 @@
+"""The two changes of the compiler that the demo makes, in copies of it. Each must apply exactly."""
+
+from dataclasses import dataclass
+
+from replay.patched import Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A patched copy of the compiler; `name` is its directory, and that of its reports."""
+
+    name: str
+    what: str
+    patches: tuple[Patch, ...]
+    options: tuple[str, ...]  # of `replay run`
+    is_wrong: bool
+
+
+HARMLESS = Change(
+    name="harmless",
+    what="A harmless change: the heuristics may upcast half as many rows of a product",
+    patches=(
+        Patch(
+            "compiler/kernel/heuristics/vectors.py",
+            "divisors(size_of(row), options.tile_rows)",
+            "divisors(size_of(row), options.tile_rows // 2)",
+        ),
+    ),
+    options=("--mode", "free"),  # the recorded opts would hide it
+    is_wrong=False,
+)
+HARMFUL = Change(
+    name="harmful",
+    what="A harmful change: reads outside a padded image are no longer replaced by 0",
+    patches=(
+        Patch(
+            "compiler/passes/gates.py",
+            "return b.where(_spread(b, gate, count), value, zero)",
+            "return value",
+        ),
+    ),
+    options=(),
+    is_wrong=True,
+)
+CHANGES = (HARMLESS, HARMFUL)
