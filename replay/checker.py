@@ -1,11 +1,12 @@
 """Runs our compiler's kernels against its reference, in a worker."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 
 import corpus
 from compiler import Compiled, CompilerError, DeviceError, compile_kernel
-from compiler.backends import Launch, Program, open_device
+from compiler.backends import Device, Launch, Program, open_device
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
 from replay.codec import decode_ast, decode_options, decode_opts, decode_target
@@ -42,7 +43,17 @@ class KernelChecker:
             reason=verdict.reason,
             weak=verdict.weak,
             digest=verdict.digest,
+            machine_code=None if before is None else _machine_code(device, new, before),
         )
+
+
+def _machine_code(device: Device, new: Compiled, old: Compiled) -> str | None:
+    """Whether two programs become the same instructions, on a device that can show them."""
+    assembly: Callable[[Program], str] | None = getattr(device, "assembly", None)
+    if assembly is None:
+        return None
+    texts = [assembly(each.program).replace(each.program.name, "kernel") for each in (new, old)]
+    return "equal" if texts[0] == texts[1] else "differs"
 
 
 def open_ahead(payload: bytes) -> bytes:

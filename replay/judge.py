@@ -108,6 +108,7 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 numerics_reason=checked.reason,
                 is_weak=checked.weak is not None,
                 digest=checked.digest,
+                machine_code=checked.machine_code,
             )
         case Raised(error=error, traceback=traceback):
             return _ended_badly(result, f"running it raises {error}", traceback)

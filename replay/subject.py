@@ -71,6 +71,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     weak: str | None = None
     digest: str | None = None
+    machine_code: str | None = None  # "equal" or "differs" from the old kernel's, where known
 
 
 class Checker(Protocol):

@@ -44,6 +44,8 @@ def _lines(result: Result) -> list[str]:
     lines = [f"{result.kind} {result.key[:SHORT_KEY]} {one_line(result.name)} ({result.target})"]
     if result.reason:
         lines.append(f"reason: {result.reason}")
+    if result.machine_code:
+        lines.append(f"machine code: {result.machine_code}")
     if result.stage:
         lines.append(f"first difference: {result.stage}")
     if result.old is not None and result.new is not None:

@@ -18,6 +18,7 @@ def render(report: Report) -> str:
         "totals": report.totals,
         "numerics": report.numerics,
         "weak": report.weak,
+        "machine_code": report.machine_code,
         "compiles": report.compiles,
         "interrupted": report.is_interrupted,
         "notes": list(report.notes),

@@ -45,6 +45,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return {verdict.value: counts[verdict] for verdict in Numerics if counts[verdict]}
 
     @property
+    def machine_code(self) -> dict[str, int]:
+        """`equal` and `differs` to count, for changed kernels whose instructions are known."""
+        counts = Counter(result.machine_code for result in self.results if result.machine_code)
+        return dict(sorted(counts.items()))
+
+    @property
     def weak(self) -> int:
         return sum(result.is_weak for result in self.results)
 

@@ -71,6 +71,11 @@ def _numerics(report: Report) -> list[Text]:
     return [text]
 
 
+def _machine_code(report: Report) -> list[Text]:
+    counts = " \u00b7 ".join(f"{count} {name}" for name, count in report.machine_code.items())
+    return [Text(f"  machine code of changed kernels: {counts}")] if counts else []
+
+
 def _clusters(report: Report) -> list[Text]:
     by_key = {result.key: result for result in report.results}
     lines: list[Text] = []
@@ -105,7 +110,7 @@ def _failures(report: Report) -> list[Text]:
 
 
 def _end(report: Report) -> list[Text]:
-    lines = [_totals(report), *_numerics(report)]
+    lines = [_totals(report), *_numerics(report), *_machine_code(report)]
     lines += [Text(f"  note: {note}", style="magenta") for note in report.notes]
     if report.is_interrupted:
         lines.append(Text("interrupted: this report is partial", style="red"))

@@ -71,6 +71,14 @@ def test_a_renamed_kernel_is_exact(capsys, corpus, tmp_path):
     )
 
 
+@pytest.mark.parametrize(("patch", "expected"), [(RENAME, "equal"), (SWAP_SUB, "differs")])
+def test_machine_code_is_compared_where_it_can_be_seen(capsys, corpus, tmp_path, patch, expected):
+    copy = patched(tmp_path / "copy", patch)
+    words = ("run", "--corpus", corpus, "--report", "json:-", "--determinism", "none")
+    _, out, _ = run(capsys, *words, "--compiler", copy, "--target", "llvm", "--only", "E_*")
+    assert [record["machine_code"] for record in json.loads(out)["records"]] == [expected]
+
+
 def test_a_swapped_operand_is_wrong(capsys, corpus, tmp_path):
     copy = patched(tmp_path / "copy", SWAP_SUB)
     code, results = verify(capsys, corpus, "changed", "--compiler", copy)
