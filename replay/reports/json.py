@@ -1,4 +1,4 @@
-"""The report as JSON, with a published schema: see docs/report.md."""
+"""The report as JSON, with a published schema: see docs/replay.md."""
 
 import msgspec
 

@@ -1,0 +1,40 @@
+"""docs/replay.md says what the code does."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from results import changed, report, same
+
+from replay.outcome import Numerics, Outcome
+from replay.policy import DEFAULT, parse_policy
+from replay.reports import FORMATS, find_format
+
+TEXT = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
+
+
+def rows(section):
+    body = TEXT.split(f"## {section}\n")[1].split("\n## ")[0]
+    return [row.strip(" |").split(" | ")[0] for row in body.splitlines() if row.startswith("| ")]
+
+
+def test_every_outcome_and_verdict_is_explained():
+    named = {name for row in rows("Outcomes") for name in row.split(", ")}
+    assert {member.value for enum in (Outcome, Numerics) for member in enum} <= named
+
+
+def test_every_field_of_the_json_report_is_explained():
+    document = json.loads(find_format("json")(report([same(1), changed(2)])))
+    assert set(document) == {n for row in rows("The JSON report")[1:] for n in row.split(", ")}
+    (fields,) = [line for line in TEXT.splitlines() if line.startswith("| records |")]
+    assert set(document["records"][0]) == set(re.findall(r"`(\w+)`", fields))
+
+
+def test_every_format_is_named():
+    assert all(f"`{name}`" in TEXT or f"{name}:PATH" in TEXT for name, _ in FORMATS)
+
+
+def test_the_example_of_a_policy_is_one():
+    example = tomllib.loads(TEXT.split("```toml\n")[1].split("```")[0])["tool"]["replay"]
+    assert parse_policy(example, "docs").approvals == DEFAULT.approvals
