@@ -64,6 +64,8 @@ class Recorder:
         except CorpusError as error:
             self._lose(key, str(error))
         except Exception as error:  # noqa: BLE001  # the program's own result comes first
+            if key == "-" and not isinstance(event, CompileStarted):
+                return  # it was lost when it started
             place = traceback.extract_tb(error.__traceback__)[-1]
             self._lose(key, f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})")
 

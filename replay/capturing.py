@@ -4,7 +4,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,6 +41,7 @@ def capture(command: Sequence[str], corpus: Path, environ: Mapping[str, str]) ->
         code = _run(command, with_capture(environ, _settings(corpus, losses)))
         reasons = _read_losses(losses)
     lost = _really_lost(corpus, reasons)
+    _mark_incomplete(corpus, len(lost))
     after = _count(corpus)
     why = reasons[lost[0]] if lost else None
     return Captured(code, after, after - before, len(lost), why)
@@ -110,6 +111,18 @@ def _really_lost(corpus: Path, reasons: Mapping[str, str]) -> list[str]:
             return [key for key in reasons if not _is_whole(reader.read(key))]
     except PathError:
         return list(reasons)
+
+
+def _mark_incomplete(corpus: Path, lost: int) -> None:
+    """Let the corpus itself say what it lacks, where its writers could not."""
+    if not lost:
+        return
+    with suppress(PathError):  # then every reader of it fails as well
+        with open_reader(corpus, allow_empty=True) as reader:
+            missing = lost - reader.lost
+        if missing > 0:
+            with open_writer(corpus) as writer:
+                writer.note_lost(missing)
 
 
 def _is_whole(item: object) -> bool:

@@ -164,6 +164,15 @@ def test_a_corpus_in_a_directory_called_corpus_is_not_taken_for_a_package(tmp_pa
     assert len(records(tmp_path / "corpus")) == 1
 
 
+def test_a_record_that_was_lost_marks_the_corpus_incomplete(tmp_path):
+    sabotage = "import replay.capture as c\nc.started_record = None\ncompile(5)"
+    done = capture(tmp_path, f"compile(4)\n{sabotage}")
+    assert done.returncode == 3
+    assert "1 record lost: TypeError" in done.stderr
+    with open_reader(tmp_path / "corpus") as reader:
+        assert reader.lost == 1
+
+
 def test_without_a_home_capture_works(tmp_path):
     environ = {name: value for name, value in os.environ.items() if name != "HOME"}
     script = tmp_path / "program.py"

@@ -99,6 +99,20 @@ def test_what_is_no_corpus_is_one_line_and_exit_code_3(capsys, tmp_path, make, c
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
+def test_a_locked_corpus_is_one_line_and_exit_code_3(capsys, tmp_path):
+    corpus = make_corpus(tmp_path / "c", [record_of(ONE)])
+    lock = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+    lock += "c.execute('PRAGMA locking_mode=EXCLUSIVE'); c.execute('BEGIN EXCLUSIVE')\n"
+    lock += "print('locked', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", lock, str(corpus / "cache.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"locked\n"
+        code, _, err = run(capsys, "run", "--corpus", corpus)
+        holder.stdin.close()
+    assert (code, err.count("\n")) == (3, 1)
+    assert "locked" in err
+
+
 def test_debug_shows_the_traceback(capsys, tmp_path):
     code, _, err = run(capsys, "--debug", "list", "--corpus", tmp_path / "x")
     assert code == 3
