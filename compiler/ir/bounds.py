@@ -2,39 +2,44 @@
 
 from collections.abc import Callable
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 from compiler.ir.dtype import BOOL, Kind
-from compiler.ir.node import Node
+from compiler.ir.node import Node, remember_interval
 from compiler.ir.op import Op
 
 Interval: TypeAlias = tuple[int, int]
 
-_memo: WeakKeyDictionary[Node, Interval] = WeakKeyDictionary()  # a pure function of the node
-
 
 def bounds(root: Node) -> Interval:
     """The interval of an integer or bool node, of every lane. Never wrong, not always tight."""
-    found = _memo.get(root)
+    found = _known(root)
     if found is not None:
         return found
     stack = [root]
     while stack:  # iterative: chains may be deeper than Python's stack
         node = stack[-1]
-        if node in _memo:
+        if _known(node) is not None:
             stack.pop()
             continue
-        missing = [child for child in node.src if _has_bounds(child) and child not in _memo]
-        if missing and node.op in _FROM_SOURCES:
-            stack.extend(missing)
-            continue
-        _memo[node] = _clip(node, _interval(node))
+        if node.op in _FROM_SOURCES:
+            missing = [child for child in node.src if _has_bounds(child) and _known(child) is None]
+            if missing:
+                stack.extend(missing)
+                continue
+        remember_interval(node, _clip(node, _interval(node)))
         stack.pop()
-    return _memo[root]
+    return root.interval
+
+
+def _known(node: Node) -> Interval | None:
+    return getattr(node, "interval", None)
 
 
 def _has_bounds(node: Node) -> bool:
-    return node.dtype.kind in (Kind.BOOL, Kind.INT, Kind.UINT)
+    return node.dtype.kind in _COUNTED
+
+
+_COUNTED = frozenset((Kind.BOOL, Kind.INT, Kind.UINT))
 
 
 def full(node: Node) -> Interval:
@@ -55,7 +60,7 @@ def _interval(node: Node) -> Interval:
     if node.op in _FROM_SOURCES:
         if not all(_has_bounds(child) for child in node.src):
             return full(node)
-        return rule(node, *[_memo[child] for child in node.src])
+        return rule(node, *[child.interval for child in node.src])
     return rule(node)
 
 

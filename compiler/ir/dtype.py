@@ -15,6 +15,8 @@ type_names = "bool, int8..int64, uint8..uint64, float16, bfloat16, float32, floa
 
 
 class Kind(Enum):
+    __hash__ = object.__hash__
+
     VOID = "void"
     BOOL = "bool"
     INT = "int"

@@ -4,9 +4,9 @@ import math
 import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from compiler.errors import IRError
 from compiler.ir.dtype import BOOL, DType, Kind, round_to, wrap
@@ -30,6 +30,9 @@ class Node:
     dtype: DType
     src: "tuple[Node, ...]"
     attr: tuple[Attr, ...]
+    # Memos of pure functions of the node; a slot is empty until it is filled, so read with getattr
+    interval: tuple[int, int] = field(init=False)  # by compiler.ir.bounds
+    is_checked: bool = field(init=False)  # by compiler.ir.verify
 
     def __repr__(self) -> str:
         pairs = zip(FIELDS[self.op], self.attr, strict=True)
@@ -53,7 +56,24 @@ class Node:
 
 Size: TypeAlias = int | Node
 
-_table: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
+# What a frozen dataclass does to set a field, without its detour over the name: half the time.
+_new = object.__new__
+_set_op, _set_dtype, _set_src, _set_attr, remember_interval, _set_checked = [
+    getattr(Node, name).__set__ for name in ("op", "dtype", "src", "attr", "interval", "is_checked")
+]
+
+
+class _Entry(ref[Node]):
+    """A node in the table, as long as it lives."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+# A WeakValueDictionary, taken apart for speed: what dies is only noted, and leaves the table when
+# the next node enters it. Both change under the lock alone, but for _dead.append, which is atomic.
+_table: dict[tuple[Any, ...], _Entry] = {}
+_dead: list[ref[Node]] = []
 _lock = threading.Lock()  # two threads would otherwise intern two equal nodes
 
 
@@ -63,14 +83,34 @@ def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, .
     if op is _CONST:
         attr, bits = _canonical_const(dtype, attr)
         key = (op, dtype, bits, attr[1])
-    found = _table.get(key)
-    if found is not None:
-        return found
+    entry = _table.get(key)
+    if entry is not None:
+        found = entry()
+        if found is not None:
+            return found
     with _lock:
-        found = _table.get(key)
+        entry = _table.get(key)
+        found = None if entry is None else entry()
         if found is None:
-            found = _table[key] = Node(op, dtype, src, attr)
+            found = _new(Node)
+            _set_op(found, op)
+            _set_dtype(found, dtype)
+            _set_src(found, src)
+            _set_attr(found, attr)
+            entry = _table[key] = _Entry(found, _dead.append)
+            entry.key = key
+            if _dead:
+                _bury()
         return found
+
+
+def _bury() -> None:
+    """Take dead nodes out of the table, and those that die because a key held them."""
+    while _dead:
+        entry = _dead.pop()
+        assert isinstance(entry, _Entry)
+        if _table.get(entry.key) is entry:  # or it was made again meanwhile
+            del _table[entry.key]
 
 
 def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, ...], Attr]:
@@ -152,6 +192,11 @@ def toposort(*roots: Node) -> list[Node]:
                     break
                 node, rest = above.pop(), waiting.pop()
     return order
+
+
+def mark_checked(node: Node) -> None:
+    """Note that the node is well-formed by itself."""
+    _set_checked(node, True)  # noqa: FBT003  # a slot's setter
 
 
 def replace_src(node: Node, src: tuple[Node, ...]) -> Node:

@@ -95,6 +95,8 @@ class AxisKind(Enum):
 class Field(Enum):
     """The type of one attribute: how it is printed and parsed."""
 
+    __hash__ = object.__hash__
+
     INT = auto()
     VALUE = auto()  # a number of the node's dtype: int, float or bool
     NAME = auto()  # str

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from weakref import WeakSet
 
 from compiler.errors import VerifyError
-from compiler.ir.node import Node, attr_nodes, loop_parts, toposort
+from compiler.ir.node import Node, attr_nodes, loop_parts, mark_checked, toposort
 from compiler.ir.op import ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
 from compiler.ir.wellformed import why_malformed
@@ -44,20 +43,15 @@ def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | No
         reason = None
         if node.op not in ops:
             reason = f"op {node.op.name} does not belong to the {spec.value} form"
-        elif node not in _checked:
+        elif not getattr(node, "is_checked", False):  # a property of the node alone
             reason = why_malformed(node)
             if reason is None:
-                _checked.add(node)
+                mark_checked(node)
         if reason is not None:
             raise VerifyError(f"{where}: {node!r}: {reason}")
     reason = rules.check_graph(root, order)
     if reason is not None:
         raise VerifyError(f"{where}: {reason}")
-
-
-_checked: WeakSet[Node] = (
-    WeakSet()
-)  # nodes whose own dtype, arity and fields are right: a property of the node alone
 
 
 def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, frozenset[str]]:
