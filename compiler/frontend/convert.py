@@ -10,8 +10,8 @@ from compiler.backends import find_backend
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.functions.indexing import getitem
 from compiler.frontend.graph import Number, Value
-from compiler.frontend.indexing import getitem
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.storage import Array, from_array
 

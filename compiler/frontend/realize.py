@@ -16,9 +16,8 @@ import numpy as np
 from compiler.backends import Executable, open_device
 from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
-from compiler.frontend.build import Built
 from compiler.frontend.graph import Kind, Value
-from compiler.frontend.split import split
+from compiler.frontend.schedule import Built, split
 from compiler.frontend.storage import Array, Storage, as_source, remember, storage_of
 from compiler.ir import Node
 from compiler.kernel import Opt

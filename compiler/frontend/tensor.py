@@ -10,13 +10,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from compiler.errors import DTypeError, ShapeError
-from compiler.frontend import (
-    convert,
+from compiler.frontend import convert, dtypes, graph
+from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.functions import (
     creation,
-    dtypes,
     elementwise,
-    functions,
-    graph,
+    floats,
     indexing,
     linalg,
     movement,
@@ -24,7 +23,6 @@ from compiler.frontend import (
     scan,
     window,
 )
-from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
 from compiler.frontend.realize import realize, to_numpy
@@ -241,22 +239,22 @@ class Tensor:
 
     # functions of floats
     sqrt, rsqrt, reciprocal = (
-        method(functions.sqrt),
-        method(functions.rsqrt),
-        method(functions.reciprocal),
+        method(floats.sqrt),
+        method(floats.rsqrt),
+        method(floats.reciprocal),
     )
-    exp, exp2, expm1 = method(functions.exp), method(functions.exp2), method(functions.expm1)
-    log, log2, log10 = method(functions.log), method(functions.log2), method(functions.log10)
-    log1p, erf = method(functions.log1p), method(functions.erf)
-    sin, cos, tan = method(functions.sin), method(functions.cos), method(functions.tan)
-    sinh, cosh, tanh = method(functions.sinh), method(functions.cosh), method(functions.tanh)
+    exp, exp2, expm1 = method(floats.exp), method(floats.exp2), method(floats.expm1)
+    log, log2, log10 = method(floats.log), method(floats.log2), method(floats.log10)
+    log1p, erf = method(floats.log1p), method(floats.erf)
+    sin, cos, tan = method(floats.sin), method(floats.cos), method(floats.tan)
+    sinh, cosh, tanh = method(floats.sinh), method(floats.cosh), method(floats.tanh)
     sigmoid, relu, silu = (
-        method(functions.sigmoid),
-        method(functions.relu),
-        method(functions.silu),
+        method(floats.sigmoid),
+        method(floats.relu),
+        method(floats.silu),
     )
-    gelu, softplus = method(functions.gelu), method(functions.softplus)
-    hypot, logaddexp = method(functions.hypot), method(functions.logaddexp)
+    gelu, softplus = method(floats.gelu), method(floats.softplus)
+    hypot, logaddexp = method(floats.hypot), method(floats.logaddexp)
 
     # movement
     T = property(method(movement.permute_dims))

@@ -10,7 +10,7 @@ from compiler.errors import DeviceError
 from compiler.frontend.dtypes import to_numpy
 from compiler.frontend.onnx import default_feed, load
 from compiler.frontend.onnx.run import evaluate
-from compiler.frontend.split import split
+from compiler.frontend.schedule import split
 from compiler.frontend.storage import storage_of
 from compiler.kernel import choose, from_ast
 from compiler.options import DEFAULT

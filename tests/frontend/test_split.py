@@ -1,11 +1,11 @@
-"""Which values get kernels of their own: the rules in the docstring of compiler.frontend.split."""
+"""Which values get kernels of their own: the rules in the docstring of split.py."""
 
 import numpy as np
 import pytest
 
-from compiler import Tensor, print_node
-from compiler.frontend import split as splitting
-from compiler.frontend.split import split
+from compiler import Tensor, parse_node, print_node
+from compiler.frontend.schedule import split
+from compiler.frontend.schedule.split import DEPTH, MAX_INPUTS
 from compiler.frontend.storage import storage_of
 from compiler.ir import Op, Spec, toposort, verify
 
@@ -18,6 +18,7 @@ def kernels(*tensors):
     built = split([each.value for each in tensors], storage_of)
     for kernel in built:
         verify(kernel.ast, Spec.KERNEL)
+        assert parse_node(print_node(kernel.ast)) is kernel.ast
     return built
 
 
@@ -118,7 +119,7 @@ def test_a_kernel_reads_no_more_than_the_limit_of_buffers():
     for _ in range(100):
         total = total + Tensor(np.ones(4, np.float32), device="reference")
     for kernel in kernels(total):
-        assert len(kernel.buffers) <= splitting.MAX_INPUTS + 1
+        assert len(kernel.buffers) <= MAX_INPUTS + 1
 
 
 def test_what_is_in_memory_is_not_computed_again():
@@ -210,7 +211,7 @@ def test_scheduling_visits_grow_with_the_graph_and_no_faster(program):
 
 
 def test_a_chain_of_a_thousand_operations_is_cut_by_depth():
-    assert count(long_chain(1000)) == -(-1000 // splitting.DEPTH)
+    assert count(long_chain(1000)) == -(-1000 // DEPTH)
 
 
 def test_a_chain_of_functions_is_cut_between_them_not_inside():

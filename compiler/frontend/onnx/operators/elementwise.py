@@ -6,8 +6,9 @@ from functools import reduce
 import onnx
 
 from compiler.errors import ModelError
-from compiler.frontend import elementwise as ew
-from compiler.frontend import functions, graph
+from compiler.frontend import graph
+from compiler.frontend.functions import elementwise as ew
+from compiler.frontend.functions import floats
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 
@@ -69,7 +70,7 @@ def _prelu(call: Call) -> Value:
 
 def _elu(call: Call) -> Value:
     x, alpha = call.value(0), float(call.attribute("alpha", 1.0))
-    return ew.where(ew.less(x, 0), ew.multiply(functions.expm1(x), alpha), x)
+    return ew.where(ew.less(x, 0), ew.multiply(floats.expm1(x), alpha), x)
 
 
 def _hard_sigmoid(call: Call) -> Value:
@@ -114,13 +115,13 @@ OPERATORS: dict[str, Operator] = {
     "Cast": _cast,
     "Ceil": _unary(ew.ceil),
     "Clip": _clip,
-    "Cos": _unary(functions.cos),
-    "Cosh": _unary(functions.cosh),
+    "Cos": _unary(floats.cos),
+    "Cosh": _unary(floats.cosh),
     "Div": _divide,
     "Elu": _elu,
     "Equal": _binary(ew.equal),
-    "Erf": _unary(functions.erf),
-    "Exp": _unary(functions.exp),
+    "Erf": _unary(floats.erf),
+    "Exp": _unary(floats.exp),
     "Floor": _unary(ew.floor),
     "Greater": _binary(ew.greater),
     "GreaterOrEqual": _binary(ew.greater_equal),
@@ -130,7 +131,7 @@ OPERATORS: dict[str, Operator] = {
     "LeakyRelu": _leaky_relu,
     "Less": _binary(ew.less),
     "LessOrEqual": _binary(ew.less_equal),
-    "Log": _unary(functions.log),
+    "Log": _unary(floats.log),
     "Max": _fold(ew.maximum),
     "Mean": _mean,
     "Min": _fold(ew.minimum),
@@ -141,19 +142,19 @@ OPERATORS: dict[str, Operator] = {
     "Or": _binary(ew.logical_or),
     "PRelu": _prelu,
     "Pow": _power,
-    "Reciprocal": _unary(functions.reciprocal),
-    "Relu": _unary(functions.relu),
+    "Reciprocal": _unary(floats.reciprocal),
+    "Relu": _unary(floats.relu),
     "Round": _unary(ew.round_),
-    "Sigmoid": _unary(functions.sigmoid),
+    "Sigmoid": _unary(floats.sigmoid),
     "Sign": _unary(ew.sign),
-    "Sin": _unary(functions.sin),
-    "Sinh": _unary(functions.sinh),
-    "Softplus": _unary(functions.softplus),
-    "Sqrt": _unary(functions.sqrt),
+    "Sin": _unary(floats.sin),
+    "Sinh": _unary(floats.sinh),
+    "Softplus": _unary(floats.softplus),
+    "Sqrt": _unary(floats.sqrt),
     "Sub": _binary(ew.subtract),
     "Sum": _sum,
-    "Tan": _unary(functions.tan),
-    "Tanh": _unary(functions.tanh),
+    "Tan": _unary(floats.tan),
+    "Tanh": _unary(floats.tanh),
     "Where": _where,
     "Xor": _binary(ew.logical_xor),
 }

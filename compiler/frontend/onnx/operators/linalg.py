@@ -1,9 +1,9 @@
 """Matrix products."""
 
-from compiler.frontend.elementwise import add, multiply
+from compiler.frontend.functions.elementwise import add, multiply
+from compiler.frontend.functions.linalg import matmul
+from compiler.frontend.functions.movement import matrix_transpose
 from compiler.frontend.graph import Value
-from compiler.frontend.linalg import matmul
-from compiler.frontend.movement import matrix_transpose
 from compiler.frontend.onnx.call import Call, Operator
 
 

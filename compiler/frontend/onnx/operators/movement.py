@@ -1,9 +1,9 @@
 """Operators that move elements."""
 
 from compiler.errors import ModelError
-from compiler.frontend import movement
+from compiler.frontend.functions import movement
+from compiler.frontend.functions.indexing import getitem, take
 from compiler.frontend.graph import Value
-from compiler.frontend.indexing import getitem, take
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.operands import broadcast_to
 from compiler.frontend.shapes import as_axis, broadcast

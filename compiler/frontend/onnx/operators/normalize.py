@@ -1,7 +1,8 @@
 """Softmax and normalisations."""
 
-from compiler.frontend import elementwise as ew
-from compiler.frontend import functions, graph, reduce
+from compiler.frontend import graph
+from compiler.frontend.functions import elementwise as ew
+from compiler.frontend.functions import floats, reduce
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.shapes import as_axis
@@ -30,7 +31,7 @@ def _batch_norm(call: Call) -> Value:
     x = call.value(0)
     scale, bias, mean, var = [_per_channel(call.value(i), x.ndim) for i in range(1, 5)]
     eps = float(call.attribute("epsilon", 1e-5))
-    factor = ew.divide(scale, functions.sqrt(ew.add(var, eps)))
+    factor = ew.divide(scale, floats.sqrt(ew.add(var, eps)))
     return ew.add(ew.multiply(ew.subtract(x, mean), factor), bias)
 
 

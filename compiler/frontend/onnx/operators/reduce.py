@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from compiler.frontend import elementwise as ew
-from compiler.frontend import functions, graph, reduce
+from compiler.frontend import graph
+from compiler.frontend.functions import elementwise as ew
+from compiler.frontend.functions import floats, reduce
+from compiler.frontend.functions.indexing import getitem
 from compiler.frontend.graph import Value
-from compiler.frontend.indexing import getitem
 from compiler.frontend.onnx.call import Call, Operator
 
 
@@ -26,11 +27,11 @@ def _l1(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
 
 
 def _l2(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
-    return functions.sqrt(reduce.sum_(ew.square(x), axes, keepdims=keepdims))
+    return floats.sqrt(reduce.sum_(ew.square(x), axes, keepdims=keepdims))
 
 
 def _log_sum(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
-    return functions.log(reduce.sum_(x, axes, keepdims=keepdims))
+    return floats.log(reduce.sum_(x, axes, keepdims=keepdims))
 
 
 def _sum_square(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from compiler.errors import ModelError
-from compiler.frontend.creation import full
+from compiler.frontend.functions.creation import full
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.storage import from_array

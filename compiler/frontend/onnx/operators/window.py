@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from compiler.errors import ModelError
-from compiler.frontend import reduce, window
+from compiler.frontend.functions import reduce, window
 from compiler.frontend.graph import Pairs, Value
 from compiler.frontend.onnx.call import Call, Operator
 

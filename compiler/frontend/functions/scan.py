@@ -3,8 +3,8 @@
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.functions.movement import pad
 from compiler.frontend.graph import Value
-from compiler.frontend.movement import pad
 from compiler.frontend.shapes import as_axis
 from compiler.ir import Op
 

@@ -2,9 +2,9 @@
 
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
-from compiler.frontend.creation import arange_like
 from compiler.frontend.dtypes import DTypeLike
-from compiler.frontend.elementwise import (
+from compiler.frontend.functions.creation import arange_like
+from compiler.frontend.functions.elementwise import (
     add,
     constant,
     divide,
@@ -17,7 +17,7 @@ from compiler.frontend.elementwise import (
     subtract,
     where,
 )
-from compiler.frontend.functions import as_float, exp, log, sqrt
+from compiler.frontend.functions.floats import as_float, exp, log, sqrt
 from compiler.frontend.graph import Shape, Value
 from compiler.frontend.shapes import Axes, as_axes, as_axis
 from compiler.ir import BOOL, FLOAT64, INT64, DType, Op

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from compiler.frontend import dtypes, graph
-from compiler.frontend.elementwise import (
+from compiler.frontend.functions.elementwise import (
     abs_,
     add,
     constant,

@@ -22,8 +22,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum
 
-from compiler.frontend.build import Built, MemoryOf, build
 from compiler.frontend.graph import MOVEMENTS, Kind, Value, toposort
+from compiler.frontend.schedule.build import Built, MemoryOf, build
 from compiler.ir import Op
 
 SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))

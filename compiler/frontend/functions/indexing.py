@@ -14,8 +14,8 @@ import numpy as np
 
 from compiler.errors import IndexingError
 from compiler.frontend import graph
-from compiler.frontend.creation import counting
-from compiler.frontend.elementwise import (
+from compiler.frontend.functions.creation import counting
+from compiler.frontend.functions.elementwise import (
     add,
     equal,
     greater_equal,

@@ -9,8 +9,9 @@ from math import prod
 from typing import TypeAlias
 
 from compiler.errors import ShapeError
-from compiler.frontend import dtypes, graph, movement
-from compiler.frontend.elementwise import add, divide
+from compiler.frontend import dtypes, graph
+from compiler.frontend.functions import movement
+from compiler.frontend.functions.elementwise import add, divide
 from compiler.frontend.graph import Number, Pairs, Value
 from compiler.frontend.shapes import per_axis
 from compiler.ir import FLOAT64, Op

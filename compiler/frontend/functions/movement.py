@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compiler.errors import ShapeError
 from compiler.frontend import graph
-from compiler.frontend.elementwise import where
+from compiler.frontend.functions.elementwise import where
 from compiler.frontend.graph import Number, Pairs, Value
 from compiler.frontend.operands import Operand, align, as_value, broadcast_to, device_of
 from compiler.frontend.shapes import Axes, as_axes, as_axis, as_int, as_shape, broadcast

@@ -10,7 +10,7 @@ from compiler.backends import find_backend
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
-from compiler.frontend.elementwise import add, equal, less_equal, where
+from compiler.frontend.functions.elementwise import add, equal, less_equal, where
 from compiler.frontend.graph import Number, Value
 from compiler.frontend.shapes import as_int, as_shape
 from compiler.frontend.storage import from_array

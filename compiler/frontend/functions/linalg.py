@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
+from compiler.frontend.functions.movement import expand_dims, matrix_transpose, reshape
 from compiler.frontend.graph import Value
-from compiler.frontend.movement import expand_dims, matrix_transpose, reshape
 from compiler.frontend.operands import Operand, as_value, broadcast_to, device_of
 from compiler.frontend.shapes import as_axes, as_axis, broadcast
 from compiler.ir import BOOL, DType, Op

@@ -1,0 +1,1 @@
+"""What tensors can do, by topic: functions of lazy values with NumPy's names and rules."""
