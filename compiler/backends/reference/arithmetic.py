@@ -272,6 +272,11 @@ def _erf(value: Array) -> Array:
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(value.astype(np.float64)), np.float64)
 
 
+def _pow(base: Array, exponent: Array) -> Array:
+    """C's pow. NumPy's float64 loop takes square roots for an exponent of 0.5, and loses -inf."""
+    return np.asarray(np.power(base.astype(np.longdouble), exponent.astype(np.longdouble)))
+
+
 FUNCTIONS: dict[Op, Callable[..., Array]] = {
     Op.EXP2: np.exp2,
     Op.LOG2: np.log2,
@@ -280,7 +285,7 @@ FUNCTIONS: dict[Op, Callable[..., Array]] = {
     Op.TAN: np.tan,
     Op.TANH: np.tanh,
     Op.ERF: _erf,
-    Op.POW: np.power,
+    Op.POW: _pow,
 }
 _FLOAT: dict[Op, Callable[..., Array]] = {  # on floats of at least 32 bits; the caller rounds
     Op.ADD: np.add,

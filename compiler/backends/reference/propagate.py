@@ -49,12 +49,17 @@ OWN_FUNCTION_UNIT = 2.0**-50  # the platform's float64 functions, used for the r
 def propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool, zero_sign: bool) -> Approx:
     """The result of an elementwise op.
 
-    `may_fuse`: an addition takes this product, which need not be rounded. `zero_sign`: the sign
-    of a zero divisor is certain.
+    `may_fuse`: an addition takes this product, which need not be rounded. `zero_sign`: the signs
+    of zero operands are certain.
     """
-    undecided = union(*[value.undecided for value in values])
+    result = _propagate(node, values, may_fuse=may_fuse)
+    return result if zero_sign else _without_zero_signs(node, values, result)
+
+
+def _propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool) -> Approx:
     if node.op in _SPECIAL:
         return _SPECIAL[node.op](node, values)
+    undecided = union(*[value.undecided for value in values])
     if not node.dtype.is_float:
         return make(_native(node, values), None, undecided)
     if node.op in FUNCTIONS:
@@ -62,18 +67,24 @@ def propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool, zero_si
         return make(result.value, result.error, undecided)
     exact = _exact(node, values, may_fuse=may_fuse)
     if all(value.error is None for value in values):
-        result = exact
-    else:
-        loose = RULES[node.op](node.dtype, *values)
-        known = np.ones((), np.bool_)
-        for value in values:
-            known = known & value.is_exact
-        error = np.where(known, exact.slack, loose.slack)
-        result = make(np.where(known, exact.value, loose.value), error, None)
-    if node.op is Op.FDIV and not zero_sign:
-        unsigned = (values[1].value == 0) & np.isinf(result.value)
-        result = make(result.value, np.where(unsigned, np.inf, result.slack), None)
-    return make(result.value, result.error, undecided)
+        return make(exact.value, exact.error, undecided)
+    loose = RULES[node.op](node.dtype, *values)
+    known = np.ones((), np.bool_)
+    for value in values:
+        known = known & value.is_exact
+    error = np.where(known, exact.slack, loose.slack)
+    return make(np.where(known, exact.value, loose.value), error, undecided)
+
+
+def _without_zero_signs(node: Node, values: tuple[Approx, ...], result: Approx) -> Approx:
+    """What shows the sign of a zero is open: infinities from division or powers, and bits."""
+    zero = values[-1 if node.op is Op.FDIV else 0].value == 0
+    if node.op is Op.BITCAST and node.src[0].dtype.is_float:
+        return make(result.value, result.error, union(result.undecided, zero))
+    if node.op is not Op.FDIV and node.op is not Op.POW:
+        return result
+    error = np.where(zero & np.isinf(result.value), np.inf, result.slack)
+    return make(result.value, error, result.undecided)
 
 
 def _native(node: Node, values: tuple[Approx, ...]) -> Array:
@@ -257,7 +268,7 @@ def _tan_slope(value: Array, a: Approx) -> Array:
 
 def _pow_slope(value: Array, a: Approx, b: Approx) -> Array:
     """A power of a positive base is monotone in both arguments: the extremes are at corners."""
-    power = transcendental(np.power)
+    power = FUNCTIONS[Op.POW]
     reach = np.zeros_like(value)
     for x in (a.value - a.slack, a.value + a.slack):
         for y in (b.value - b.slack, b.value + b.slack):

@@ -308,6 +308,17 @@ def test_a_division_by_what_may_be_zero_is_undecided():
     assert bound.undecided.tolist() == [True]
 
 
+def test_an_infinity_with_the_sign_of_a_maximum_of_zeros_is_undecided():
+    """Which of two zeros a maximum gives depends on its order; what a load gives does not."""
+    shape, column = (1, 2), contiguous((1, 2), (True, False))
+    most = reduce(Op.MAX, load(buffer(1, 2, FLOAT32), contiguous(shape)), "r0")
+    value = alu(Op.FDIV, const(FLOAT32, 1.0), most)
+    root = sink([("g0", 1), ("r0", 2)], store(buffer(0, 1, FLOAT32), value, column))
+    assert bound_of(root, np.float32([0.0, -0.0])).undecided.all()
+    quotient = elementwise(Op.FDIV, FLOAT32, FLOAT32, 1, 2)
+    assert not bound_of(quotient, np.float32([1]), np.float32([-0.0])).undecided.any()
+
+
 def test_a_sum_that_may_overflow_in_one_order_is_undecided():
     big = np.finfo(np.float32).max
     assert bound_of(

@@ -234,6 +234,15 @@ def test_functions_are_nearly_correctly_rounded():
         assert np.array_equal(apply(op, FLOAT32, FLOAT32, x), wanted)
 
 
+def test_a_power_follows_c():
+    base = [-np.inf, -0.0, -0.0, 1.0, np.nan, -1.0]
+    exponent = [0.5, 0.5, -1.0, np.nan, 0.0, np.inf]
+    assert run(Op.POW, FLOAT64, base, exponent) == [np.inf, 0.0, -np.inf, 1.0, 1.0, 1.0]
+    one = np.full((1,), 0.5, np.float32)
+    result = apply(Op.POW, FLOAT32, FLOAT32, np.full((4,), -np.inf, np.float32), one)
+    assert result.tolist() == [np.inf] * 4
+
+
 def test_rint_ties_to_even():
     assert run(Op.RINT, FLOAT32, [0.5, 1.5, 2.5, -0.5]) == [0.0, 2.0, 2.0, -0.0]
 
