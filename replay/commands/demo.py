@@ -32,7 +32,7 @@ def command(invocation: Invocation, out: Path) -> int:
     environ = without_capture(invocation.environ)
     model, line = find_model((invocation.directory,))
     click.echo(f"model: {line}")
-    setting = Setting(prepare(out), model, _backends(environ), environ)
+    setting = Setting(prepare(out), invocation.directory, model, _backends(environ), environ)
     is_colored = invocation.is_terminal and not invocation.environ.get("NO_COLOR")
 
     def title(text: str) -> None:

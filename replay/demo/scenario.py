@@ -12,15 +12,17 @@ from replay.errors import UsageError
 from replay.worker import ROOT
 
 MODEL = Path(".models/speechmos/dnsmos_models/model_v8.onnx")
+_NETWORK = Path(__file__).with_name("network.py")
 _MARK = ".replay-demo"
 _BACKENDS = ("llvm", "opencl")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where the demo plays. Every command runs in `out`."""
+    """Where the demo plays. Every command runs in `out`; the user is in `home`."""
 
     out: Path
+    home: Path
     model: Path | None  # None: the small network
     backends: tuple[str, ...]
     environ: Mapping[str, str]
@@ -65,11 +67,12 @@ def prepare(out: Path) -> Path:
 
 def captures(setting: Setting) -> list[Command]:
     """Run the model on each backend under capture."""
-    start = ("capture", "--corpus", "corpus", "--", "python", "-m")
+    start = ("capture", "--corpus", "corpus", "--", "python")
     if setting.model is None:
-        return [Command((*start, "replay.demo.network", name)) for name in setting.backends]
+        shutil.copy(_NETWORK, setting.out)
+        return [Command((*start, _NETWORK.name, name)) for name in setting.backends]
     model = min(os.path.relpath(setting.model, setting.out), str(setting.model), key=len)
-    program = (*start, "compiler.onnx", model, "--dim", "N=1", "--target")
+    program = (*start, "-m", "compiler.onnx", model, "--dim", "N=1", "--target")
     return [Command((*program, name)) for name in setting.backends]
 
 

@@ -1,18 +1,18 @@
 """Plays the demo: runs its commands as a user would, passes on what they print, sums up."""
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from replay.demo.changes import CHANGES, HARMFUL, Change
 from replay.demo.scenario import Command, Setting, captures, changed, unchanged
 from replay.errors import ReplayError
 from replay.patched import copy_compiler
-from replay.reports.model import short
+from replay.reports.model import quoted, short
 
 Say = Callable[[str], None]
 
@@ -121,10 +121,14 @@ def _sum_up(voice: Voice, setting: Setting, seen: list[_Seen]) -> int:
     if why is not None:
         voice.say(f"  This is not what the demo should show: {why}")
     harmless, harmful = others
-    voice.say("  Both fail without a policy: any change does until somebody accepts it. Wrong ones")
-    voice.say("  stay wrong; a harmless one is approved by `replay accept`.")
-    voice.say(f"Reports (open the .html, or read the .json): {_listed(setting.out, seen)}")
-    voice.say(f"More: cd {_quoted(setting.out)}")
+    voice.say(
+        "  With no policy any change fails until it is accepted (`replay accept`); wrong numbers"
+    )
+    voice.say("  are never accepted.")
+    out = _shown(setting)
+    reports = " ".join(quoted(f"{out}/{each.name}.html") for each in seen)
+    voice.say(f"Reports, as pages and beside them as .json: {reports}")
+    voice.say(f"More: cd {quoted(out)}")
     voice.say(f"  replay diff {harmless.example()} --corpus corpus --mode free --compiler harmless")
     wrong = f"{harmful.example('wrong')} --corpus corpus --compiler {HARMFUL.name}"
     voice.say(f"  replay verify {wrong}")
@@ -145,9 +149,6 @@ def _why_unexpected(same: _Seen, others: list[_Seen]) -> str | None:
     return None
 
 
-def _listed(out: Path, seen: list[_Seen]) -> str:
-    return " ".join(_quoted(out / f"{each.name}.html") for each in seen)
-
-
-def _quoted(path: Path) -> str:
-    return repr(str(path)) if " " in str(path) else str(path)
+def _shown(setting: Setting) -> str:
+    """The demo's directory as the user would name it."""
+    return min(os.path.relpath(setting.out, setting.home), str(setting.out), key=len)
