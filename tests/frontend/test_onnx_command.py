@@ -1,6 +1,8 @@
 """python -m compiler.onnx: what it prints, what it exits with, and real models."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 from compiler import open_device
 from compiler.errors import DeviceError, ModelError
 from compiler.frontend.onnx import default_feed, load, run
+from compiler.frontend.onnx.command import relative_error
 from compiler.frontend.onnx.model import from_proto
-from compiler.onnx import main, relative_error
+from compiler.onnx import main
 
 MODELS = Path(__file__).parents[2] / ".models/speechmos/dnsmos_models"
 
@@ -57,7 +60,7 @@ def test_compare_prints_the_error_of_every_output(path):
 
 def test_compare_exits_with_one_beyond_the_tolerance(path, monkeypatch):
     monkeypatch.setattr(
-        "compiler.onnx.evaluate_reference",
+        "compiler.frontend.onnx.command.evaluate_reference",
         lambda model, feed: {"y": np.ones((2, 3), np.float32)},
     )
     assert invoke(path, "--target", "reference", "--compare").exit_code == 1
@@ -84,6 +87,24 @@ def test_wrong_arguments_are_named(path, arguments, code, message):
     result = invoke(path, *arguments)
     assert result.exit_code == code
     assert message in result.output
+
+
+def test_a_feed_that_is_no_archive_is_one_line(path, tmp_path):
+    (tmp_path / "feed.npz").write_text("nothing")
+    result = invoke(path, "--feed", tmp_path / "feed.npz")
+    assert result.exit_code == 3
+    assert result.output.startswith("error: feed ")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(path, tmp_path):
+    result = invoke(path, "--target", "reference", "--save", tmp_path / "nowhere" / "out.npz")
+    assert result.exit_code == 3
+    assert "No such file or directory" in result.output
+
+
+def test_help_does_without_the_compiler():
+    script = "import sys, compiler.onnx; sys.exit('numpy' in sys.modules or 'onnx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_a_missing_file_is_a_usage_error(tmp_path):
