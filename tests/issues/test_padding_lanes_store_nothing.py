@@ -1,4 +1,4 @@
-"""Found by `replay fuzz`: PADTO, then UPCAST of the padded axis, left stores whose gate is never true.
+"""Found by `replay fuzz`: PADTO, then UPCAST of that axis, left stores whose gate is never true.
 
 Two such lanes could be the same instruction, and the program held it twice. Their kind: every store
 of a lane that lies wholly in padding goes away, whatever the axis and the amount.

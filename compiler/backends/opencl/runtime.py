@@ -1,12 +1,13 @@
 """An OpenCL device: buffers, programs built by its driver, kernels in one queue."""
 
+import atexit
 import math
 import os
 import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -287,7 +288,15 @@ def open_device(known: DeviceId | None = None) -> OpenCLDevice:
     with _driver_errors(f"opening {wanted}"):
         context = cl.Context([handle])
         queue = cl.CommandQueue(context, handle)
+    # PoCL may still be building at exit: it needs its directory, and fails or crashes without
+    atexit.register(_finish, queue, os.getpid())
     return OpenCLDevice(wanted, handle, context, queue, options, os.getpid())
+
+
+def _finish(queue: cl.CommandQueue, process: int) -> None:
+    if process == os.getpid():  # a forked child has no queue
+        with suppress(cl.Error):
+            queue.finish()
 
 
 def _find(wanted: DeviceId) -> cl.Device:
