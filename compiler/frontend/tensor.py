@@ -198,7 +198,7 @@ class Tensor:
     __rrshift__ = reflected(elementwise.bitwise_right_shift)
     __lt__, __le__ = method(elementwise.less), method(elementwise.less_equal)
     __gt__, __ge__ = method(elementwise.greater), method(elementwise.greater_equal)
-    __eq__ = reflected(elementwise.equal)  # type: ignore[assignment]  # a tensor, not a bool
+    __eq__ = reflected(elementwise.equal)  # type: ignore[assignment]  # gives a tensor, no bool
     __ne__ = reflected(elementwise.not_equal)  # type: ignore[assignment]  # likewise
     __iadd__, __isub__ = in_place(elementwise.add), in_place(elementwise.subtract)
     __imul__, __itruediv__ = in_place(elementwise.multiply), in_place(elementwise.divide)

@@ -85,7 +85,7 @@ def test_a_failed_kernel_leaves_its_tensor_not_computed(monkeypatch):
     x = fresh(19)
     opened = realizing.open_device
     with monkeypatch.context() as patch:
-        patch.setattr(realizing, "_builds", type(realizing._builds)())  # noqa: SLF001
+        patch.setattr(realizing, "_builds", type(realizing._builds)())  # noqa: SLF001  # an empty cache
         patch.setattr(realizing, "open_device", lambda name: BrokenDevice(opened(name)))
         for _ in range(2):
             with pytest.raises(DeviceError, match="failed"):

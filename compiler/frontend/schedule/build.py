@@ -204,7 +204,7 @@ def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
             return intern(Op.REDUCE, value.dtype, tuple(below), (value.arg[0], names))
         case Kind.PAD if domain.needs_guard(value):
             inside = view_of(value).compose(look.stack)
-            cond = domain.constant(const(BOOL, True), inside, look.inner)  # noqa: FBT003  # a number
+            cond = domain.constant(const(BOOL, True), inside, look.inner)  # noqa: FBT003  # the number
             return intern(Op.WHERE, value.dtype, (cond, below[0], _zero(value.dtype)))
         case _:
             return below[0]
