@@ -45,7 +45,7 @@ class DType:
 
     def vec(self, count: int) -> "DType":
         """The vector of `count` lanes of this scalar type; count 1 is the scalar itself."""
-        return vector(self.scalar, count)
+        return self if count == self.count else vector(self.scalar, count)
 
     @property
     def is_float(self) -> bool:

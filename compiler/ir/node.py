@@ -33,6 +33,7 @@ class Node:
     # Memos of pure functions of the node; a slot is empty until it is filled, so read with getattr
     interval: tuple[int, int] = field(init=False)  # by compiler.ir.bounds
     is_checked: bool = field(init=False)  # by compiler.ir.verify
+    below: "tuple[Node, ...]" = field(init=False)  # by `operands`
 
     def __repr__(self) -> str:
         pairs = zip(FIELDS[self.op], self.attr, strict=True)
@@ -58,8 +59,11 @@ Size: TypeAlias = int | Node
 
 # What a frozen dataclass does to set a field, without its detour over the name: half the time.
 _new = object.__new__
-_set_op, _set_dtype, _set_src, _set_attr, remember_interval, _set_checked = [
-    getattr(Node, name).__set__ for name in ("op", "dtype", "src", "attr", "interval", "is_checked")
+_set_op, _set_dtype, _set_src, _set_attr = [
+    getattr(Node, name).__set__ for name in ("op", "dtype", "src", "attr")
+]
+remember_interval, _set_checked, _set_below = [
+    getattr(Node, name).__set__ for name in ("interval", "is_checked", "below")
 ]
 
 
@@ -160,7 +164,13 @@ def attr_nodes(node: Node) -> tuple[Node, ...]:
 
 def operands(node: Node) -> tuple[Node, ...]:
     """Sources, then the symbolic sizes in the attributes."""
-    return node.src + attr_nodes(node) if node.op in _SYMBOLIC_OPS else node.src
+    if node.op not in _SYMBOLIC_OPS:
+        return node.src
+    below: tuple[Node, ...] | None = getattr(node, "below", None)
+    if below is None:
+        below = node.src + attr_nodes(node)
+        _set_below(node, below)
+    return below
 
 
 def toposort(*roots: Node) -> list[Node]:

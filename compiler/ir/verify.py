@@ -40,15 +40,15 @@ def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | No
     ops = rules.ops
     order = toposort(root) if order is None else order
     for node in order:
-        reason = None
-        if node.op not in ops:
+        if node.op in ops and getattr(node, "is_checked", False):
+            continue
+        if node.op in ops:
+            reason = why_malformed(node)  # a property of the node alone
+        else:
             reason = f"op {node.op.name} does not belong to the {spec.value} form"
-        elif not getattr(node, "is_checked", False):  # a property of the node alone
-            reason = why_malformed(node)
-            if reason is None:
-                mark_checked(node)
         if reason is not None:
             raise VerifyError(f"{where}: {node!r}: {reason}")
+        mark_checked(node)
     reason = rules.check_graph(root, order)
     if reason is not None:
         raise VerifyError(f"{where}: {reason}")

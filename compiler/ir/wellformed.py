@@ -21,10 +21,13 @@ from compiler.ir.viewstack import ViewStack
 def why_malformed(node: Node) -> str | None:
     """What is wrong with this node by itself, looking no further than its sources' dtypes."""
     op = node.op
+    uniform = _UNIFORM.get(op)
+    if uniform is not None and _is_uniform(node, *uniform):
+        return None
     fields = FIELDS[op]
     if len(node.attr) != len(fields):
         return f"{len(node.attr)} fields, expected {len(fields)}"
-    for (name, kind), value in zip(fields, node.attr, strict=True):
+    for (name, kind), value in zip(fields, node.attr, strict=True) if fields else ():
         if not _FIELD_CHECKS[kind](node, value):
             return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
     if op in _VALUES_ONLY:
@@ -32,6 +35,17 @@ def why_malformed(node: Node) -> str | None:
             if not isinstance(child, Node) or child.dtype is VOID:
                 return "a source has no value"
     return _CHECKS[op](node)
+
+
+def _is_uniform(node: Node, count: int, kinds: frozenset[Kind]) -> bool:
+    """Whether all is of one dtype of these kinds; why it is not is asked elsewhere."""
+    dtype, src = node.dtype, node.src
+    if len(src) != count or node.attr or dtype.kind not in kinds:
+        return False
+    for child in src:  # noqa: SIM110  # asked for every node: all() would take twice as long
+        if type(child) is not Node or child.dtype is not dtype:
+            return False
+    return True
 
 
 def _is_size(node: Node, value: object) -> bool:
@@ -89,48 +103,41 @@ def _arity(node: Node, *counts: int) -> str | None:
     return f"{len(node.src)} sources, expected {' or '.join(map(str, counts))}"
 
 
-def _same(node: Node, count: int, accepts: Callable[[DType], bool], what: str) -> str | None:
-    reason = _arity(node, count)
-    if reason is None and any(child.dtype is not node.dtype for child in node.src):
-        reason = f"sources are {_dtypes(node)}, expected {node.dtype}"
-    if reason is None and not accepts(node.dtype):
-        reason = f"dtype {node.dtype} is not {what}"
-    return reason
-
-
-def _any_number(dtype: DType) -> bool:
-    return dtype.is_float or dtype.is_int
+_NUMBERS = frozenset((Kind.FLOAT, Kind.INT, Kind.UINT))
+_BITS = frozenset((Kind.BOOL, Kind.INT, Kind.UINT))
+_UNIFORM_KINDS: Mapping[str, tuple[frozenset[Kind], tuple[Op, ...]]] = {
+    "a float": (
+        frozenset((Kind.FLOAT,)),
+        (
+            *(Op.SQRT, Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF),
+            *(Op.TRUNC, Op.FLOOR, Op.CEIL, Op.RINT, Op.FDIV, Op.POW),
+        ),
+    ),
+    "an integer": (frozenset((Kind.INT, Kind.UINT)), (Op.IDIV, Op.MOD, Op.SHL, Op.SHR)),
+    "an integer or bool": (_BITS, (Op.AND, Op.OR, Op.XOR, Op.NOT)),
+    "a number or bool": (_NUMBERS | _BITS, (Op.MAX, Op.MIN)),
+    "a number": (_NUMBERS, (Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MULACC)),
+}
+_WHAT = {op: what for what, (_, ops) in _UNIFORM_KINDS.items() for op in ops}
+_UNIFORM: Mapping[Op, tuple[int, frozenset[Kind]]] = {
+    op: (1 if op in UNARY else 2 if op in BINARY else 3, kinds)
+    for kinds, ops in _UNIFORM_KINDS.values()
+    for op in ops
+}
 
 
 def _bits_type(dtype: DType) -> bool:
-    return dtype.is_int or dtype.kind is Kind.BOOL
-
-
-def _orderable(dtype: DType) -> bool:
-    return dtype.kind is not Kind.VOID
-
-
-_FLOAT_OPS = frozenset(
-    (
-        *(Op.SQRT, Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF),
-        *(Op.TRUNC, Op.FLOOR, Op.CEIL, Op.RINT, Op.FDIV, Op.POW),
-    )
-)
-_INT_OPS = frozenset((Op.IDIV, Op.MOD, Op.SHL, Op.SHR))
-_BIT_OPS = frozenset((Op.AND, Op.OR, Op.XOR, Op.NOT))
+    return dtype.kind in _BITS
 
 
 def _alu(node: Node) -> str | None:
-    count = 1 if node.op in UNARY else 2
-    if node.op in _FLOAT_OPS:
-        return _same(node, count, lambda dtype: dtype.is_float, "a float")
-    if node.op in _INT_OPS:
-        return _same(node, count, lambda dtype: dtype.is_int, "an integer")
-    if node.op in _BIT_OPS:
-        return _same(node, count, _bits_type, "an integer or bool")
-    if node.op in (Op.MAX, Op.MIN):
-        return _same(node, count, _orderable, "a number or bool")
-    return _same(node, count, _any_number, "a number")
+    count, kinds = _UNIFORM[node.op]
+    reason = _arity(node, count)
+    if reason is None and any(child.dtype is not node.dtype for child in node.src):
+        reason = f"sources are {_dtypes(node)}, expected {node.dtype}"
+    if reason is None and node.dtype.kind not in kinds:
+        reason = f"dtype {node.dtype} is not {_WHAT[node.op]}"
+    return reason
 
 
 def _comparison(node: Node) -> str | None:
@@ -374,11 +381,10 @@ def _endif(node: Node) -> str | None:
     return None if node.src and node.src[0].op is Op.IF and node.dtype is VOID else "closes an IF"
 
 
-_CHECKS: dict[Op, Callable[[Node], str | None]] = dict.fromkeys(UNARY | BINARY, _alu)
+_CHECKS: dict[Op, Callable[[Node], str | None]] = dict.fromkeys(_UNIFORM, _alu)
 _CHECKS.update(dict.fromkeys(COMPARISONS, _comparison))
 _CHECKS.update({
     Op.WHERE: _where,
-    Op.MULACC: lambda node: _same(node, 3, _any_number, "a number"),
     Op.CAST: _cast,
     Op.BITCAST: _cast,
     Op.BUFFER: _scalar_leaf,

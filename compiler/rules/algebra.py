@@ -129,15 +129,17 @@ def ordered_extremes(b: Builder, node: Node) -> Node | None:
 
 
 RULES = (
-    Rule("constant-last", tuple(op for op in Op if op in COMMUTATIVE), constant_last),
-    Rule("add-zero", (Op.ADD,), add_zero),
-    Rule("add-constants", (Op.ADD,), add_constants),
-    Rule("like-terms", (Op.ADD,), like_terms),
-    Rule("constant-outward", (Op.ADD,), constant_outward),
+    Rule(
+        "constant-last", tuple(op for op in Op if op in COMMUTATIVE), constant_last, constant=True
+    ),
+    Rule("add-zero", (Op.ADD,), add_zero, constant=True),
+    Rule("add-constants", (Op.ADD,), add_constants, constant=True, exact=True),
+    Rule("like-terms", (Op.ADD,), like_terms, exact=True),
+    Rule("constant-outward", (Op.ADD,), constant_outward, exact=True),
     Rule("sub-is-add", (Op.SUB,), sub_is_add),
-    Rule("mul-one", (Op.MUL,), mul_one),
-    Rule("mul-constants", (Op.MUL,), mul_constants),
-    Rule("divide-by-one", (Op.FDIV,), divide_by_one),
+    Rule("mul-one", (Op.MUL,), mul_one, constant=True),
+    Rule("mul-constants", (Op.MUL,), mul_constants, constant=True, exact=True),
+    Rule("divide-by-one", (Op.FDIV,), divide_by_one, constant=True),
     Rule("double-negation", (Op.NEG, Op.NOT), double_negation),
     Rule("ordered-extremes", (Op.MAX, Op.MIN), ordered_extremes),
 )

@@ -4,21 +4,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.errors import RewriteError
-from compiler.ir import BOOL, Attr, DType, Node, Number, Op, const, intern, toposort
+from compiler.ir import BOOL, Attr, DType, Kind, Node, Number, Op, const, intern, toposort
 
 MAX_DEPTH = 120  # nested applications that one new node may cause; a looping rule gets there
+_FLOAT = Kind.FLOAT
+_CONSTANTS = frozenset((Op.CONST, Op.SPLAT))  # a SPLAT may be one
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A law: a node with one of `ops` is replaced by what `apply` returns, if not None."""
+    """A law: a node with one of `ops` is replaced by what `apply` returns, if not None.
+
+    The last two say for which nodes `apply` returns None anyway, and need not be called.
+    """
 
     name: str
     ops: tuple[Op, ...]
     apply: "Callable[[Builder, Node], Node | None]"
+    constant: bool = False  # only where a source is a constant
+    exact: bool = False  # only where the first source is no float
 
 
-RulesByOp = Mapping[Op, tuple[Rule, ...]]
+Rules = tuple[Rule, ...]
+RulesByOp = Mapping[Op, tuple[Rules, Rules, Rules, Rules]]  # by op, then by `_case`
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +39,30 @@ class Application:
 
 
 def index_by_op(rules: Sequence[Rule]) -> RulesByOp:
-    """The rules of each op, in order."""
-    table: dict[Op, tuple[Rule, ...]] = {}
+    """The rules of each op, in order, for each case of its sources."""
+    table: dict[Op, Rules] = {}
     for rule in rules:
         for op in rule.ops:
             table[op] = (*table.get(op, ()), rule)
-    return table
+    return {
+        op: (
+            tuple([rule for rule in found if not rule.constant]),
+            tuple([rule for rule in found if not rule.constant and not rule.exact]),
+            found,
+            tuple([rule for rule in found if not rule.exact]),
+        )
+        for op, found in table.items()
+    }
+
+
+def _case(node: Node) -> int:
+    """1 for floats, plus 2 where a source may be a constant."""
+    src = node.src
+    case = 1 if src[0].dtype.kind is _FLOAT else 0
+    for child in src:
+        if child.op in _CONSTANTS:
+            return case + 2
+    return case
 
 
 class Builder:
@@ -62,31 +88,33 @@ class Builder:
     ) -> Node:
         """The node (op, dtype, src, attr), folded. The sources are taken to be folded already."""
         node = intern(op, dtype, src, attr)
-        rules = self._rules.get(op)
-        if rules is None:
+        cases = self._rules.get(op)
+        if cases is None:
             return node
         found = self._memo.get(node)
         if found is None:
-            found = self._memo[node] = self._fold(node, rules)
+            rules = cases[_case(node)]
+            found = self._memo[node] = self._fold(node, rules) if rules else node
         return found
 
-    def _fold(self, node: Node, rules: tuple[Rule, ...]) -> Node:
+    def _fold(self, node: Node, rules: Rules) -> Node:
         if self._limit is not None and self.rewrites >= self._limit:
             return node
+        self._depth += 1
         for rule in rules:
-            self._depth += 1
             if self._depth > MAX_DEPTH:
                 raise RewriteError(
                     f"rule {rule.name}: does not come to an end on {node!r}, "
                     f"{MAX_DEPTH} nested applications; make its result smaller"
                 )
             after = rule.apply(self, node)
-            self._depth -= 1
             if after is not None and after is not node:
+                self._depth -= 1
                 self.rewrites += 1
                 if self._trace is not None:
                     self._trace.append(Application(rule.name, node, after))
                 return after
+        self._depth -= 1
         return node
 
     def rebuild(self, root: Node, mapping: Mapping[Node, Node]) -> Node:

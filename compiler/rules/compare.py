@@ -66,8 +66,8 @@ def bool_against_constant(b: Builder, node: Node) -> Node | None:
 
 
 RULES = (
-    Rule("compare-decided-by-bounds", (Op.LT, Op.LE, Op.EQ, Op.NE), decided_by_bounds),
-    Rule("compare-bool-constant", (Op.EQ, Op.NE), bool_against_constant),
-    Rule("compare-le-constant", (Op.LE,), less_or_equal_constant),
-    Rule("compare-move-constants", (Op.LT,), move_constants_right),
+    Rule("compare-decided-by-bounds", (Op.LT, Op.LE, Op.EQ, Op.NE), decided_by_bounds, exact=True),
+    Rule("compare-bool-constant", (Op.EQ, Op.NE), bool_against_constant, constant=True),
+    Rule("compare-le-constant", (Op.LE,), less_or_equal_constant, constant=True, exact=True),
+    Rule("compare-move-constants", (Op.LT,), move_constants_right, constant=True, exact=True),
 )

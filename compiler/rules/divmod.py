@@ -99,9 +99,9 @@ def nested(b: Builder, node: Node) -> Node | None:
 
 _BOTH = (Op.IDIV, Op.MOD)
 RULES = (
-    Rule("divmod-by-one", _BOTH, by_one),
-    Rule("divmod-within-one-multiple", _BOTH, within_one_multiple),
-    Rule("divmod-split-multiples", _BOTH, split_multiples),
-    Rule("divmod-common-factor", _BOTH, common_factor),
-    Rule("divmod-nested", _BOTH, nested),
+    Rule("divmod-by-one", _BOTH, by_one, constant=True),
+    Rule("divmod-within-one-multiple", _BOTH, within_one_multiple, constant=True),
+    Rule("divmod-split-multiples", _BOTH, split_multiples, constant=True),
+    Rule("divmod-common-factor", _BOTH, common_factor, constant=True),
+    Rule("divmod-nested", _BOTH, nested, constant=True),
 )

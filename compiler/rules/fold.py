@@ -7,12 +7,17 @@ from collections.abc import Callable, Mapping
 from compiler.ir import DType, Kind, Node, Number, Op, const, truncated_div, wrap
 from compiler.rules.builder import Builder, Rule
 
+_CONST, _SPLAT = Op.CONST, Op.SPLAT
+
 
 def constant_of(node: Node) -> Number | None:
     """The number of a CONST, or of a SPLAT of one."""
-    if node.op is Op.SPLAT:
+    if node.op is _SPLAT:
         node = node.src[0]
-    return node.value if node.is_const else None
+    if node.op is not _CONST or node.attr[1] is not None:
+        return None
+    value: Number = node.attr[0]
+    return value
 
 
 def fold_constants(b: Builder, node: Node) -> Node | None:
@@ -177,4 +182,4 @@ _BOOL: Mapping[Op, Callable[..., Number]] = {
     Op.XOR: lambda a, b: a != b,
 }
 _OPS = tuple(dict.fromkeys((*_FLOAT, *_INT, *_BOOL, Op.CAST, Op.BITCAST, Op.WHERE)))
-RULES = (Rule("fold-constants", _OPS, fold_constants),)
+RULES = (Rule("fold-constants", _OPS, fold_constants, constant=True),)
