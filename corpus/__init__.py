@@ -57,8 +57,8 @@ from corpus.record import (
     Unreadable,
 )
 from corpus.select import SHORT_KEY, Selection, resolve_key, select
-from corpus.store import Writer, open_writer
 from corpus.transfer import Change, Conflict, Exported, Form, Merged, export_corpus, merge_corpus
+from corpus.writer import Writer, open_writer
 
 __all__ = [
     "SCHEMA",

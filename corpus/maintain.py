@@ -24,8 +24,8 @@ from corpus.errors import ChangedCorpusError, DamagedCorpusError, SelectionError
 from corpus.reader import Reader, decode_item, open_reader
 from corpus.record import KernelRecord, Stored, Unreadable
 from corpus.select import Selection, select
-from corpus.store import open_writer
 from corpus.transfer import merge_corpus
+from corpus.writer import open_writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def prune_corpus(path: Path | str, rule: Selection, *, dry_run: bool = False) ->
         total = len(reader)
         chosen = [item.key for item in select(reader, rule) if isinstance(item, Stored)]
     if not dry_run:
-        with open_writer(path) as writer:
+        with open_writer(path) as writer, writer.batch():
             for key in chosen:
                 writer.remove(key)
     return Pruned(tuple(chosen), total - len(chosen))

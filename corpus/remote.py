@@ -22,8 +22,8 @@ from corpus.errors import RemoteError
 from corpus.key import is_key
 from corpus.reader import Reader, decode_item
 from corpus.record import Item, RawItem, Stored, Unreadable
-from corpus.store import Writer
 from corpus.transfer import Conflict, Merged, merge_corpus
+from corpus.writer import Writer
 
 try:
     import obstore  # type: ignore[import-not-found, unused-ignore]  # an extra

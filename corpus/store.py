@@ -1,8 +1,6 @@
-"""Writing a corpus directory. The only place that knows diskcache.
+"""The database of a corpus directory, for writing. The only place that knows diskcache.
 
-A record is durable when a call returns: a committed write survives kill -9 of any process. A loss
-of power may take the writes of the last moments (SQLite's log is not synchronised at every commit),
-but never damages older ones.
+Keys are text, values are bytes; what they mean is none of its business.
 """
 
 from __future__ import annotations
@@ -13,28 +11,22 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import diskcache
 
-from corpus import baseline
-from corpus.baseline import Added, Decision
+from corpus.baseline import Decision
 from corpus.database import refuse_foreign
 from corpus.directory import (
     DATABASE_NAME,
     FULL,
     READ_ONLY,
     held_still,
-    make_corpus,
     note_writer,
-    raise_lost,
     size_of,
     unwritable,
 )
-from corpus.encoding import encode_record
 from corpus.errors import (
     DamagedCorpusError,
     ForeignCorpusError,
@@ -46,7 +38,6 @@ from corpus.errors import (
     ReadOnlyCorpusError,
     UnreadableError,
 )
-from corpus.record import KernelRecord
 
 _SETTINGS = {
     "eviction_policy": "none",
@@ -74,82 +65,50 @@ _REFUSALS: tuple[tuple[str, type[PathError], str], ...] = (
     ("SQLITE_NOTADB", DamagedCorpusError, "{error}; run `replay corpus check --repair`"),
 )
 
-# Owner: this module. Writers that a fork must find with no connection open.
-_WRITERS: weakref.WeakSet[Writer] = weakref.WeakSet()
-_PAUSED: list[Writer] = []
+# Owner: this module. Stores that a fork must find with no connection open.
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+_PAUSED: list[Store] = []
 _FORK_HOOKS: list[bool] = []
 
 
-class Writer:
-    """Puts records into one corpus; threads may share it, forked children go on with it.
-
-    What cannot be stored raises, and is counted: in `lost`, and in the corpus itself where even
-    that is still possible.
-    """
+class Store:
+    """One connection to one corpus, for every thread; closed before a fork, opened when needed."""
 
     def __init__(self, path: Path, wait_s: float) -> None:
         self.path = path
         self._wait_s = wait_s
-        self._lock = threading.Lock()  # held while the one connection is in use, and while forking
-        self._unstored: set[str] = set()
+        self._lock = threading.RLock()  # held while the connection is in use, and while forking
         self._cache = _open_cache(path, wait_s)
         self._is_open = True
+        self._is_batch = False
         note_writer(path, 1)
         _survive_forks(self)
 
-    @property
-    def lost(self) -> int:
-        """How many records this writer was given and could not store."""
-        return len(self._unstored)
-
-    def add(self, record: KernelRecord) -> Added:
-        """Store what was asked. Asked before, only its count goes up: the first answer stays."""
-        key, value = self._encoded(record)
-        return self.update(key, lambda old: baseline.ask(key, old, value)).added
-
-    def complete(self, record: KernelRecord) -> Added:
-        """Store how a started compile ended. Its asking has been counted by `add` already."""
-        key, value = self._encoded(record)
-        return self.update(key, lambda old: baseline.complete(key, old, value)).added
-
-    def replace(self, record: KernelRecord) -> None:
-        """Store a record in place of whatever is under its key: a deliberate new baseline."""
-        key, value = self._encoded(record)
-        self.update(key, lambda _: Decision(Added.REPLACED, value))
-
-    def count(self, key: str, times: int = 1) -> None:
-        """Raise the count of a record that is there, as where a cached kernel is used again."""
-        self.update(key, lambda old: baseline.count(key, old, times))
-
     def update(self, key: str, decide: Callable[[bytes | None], Decision]) -> Decision:
         """Look at what is under `key`, decide, store: no other writer comes between."""
-        try:
-            with self._writing() as cache:
-                decision = decide(cache.get(key))
-                if decision.value is not None:
-                    cache.set(key, decision.value, retry=True)
-        except (PathError, UnreadableError):
-            self._note_unstored(key)
-            raise
-        if key in self._unstored:
-            self._unstored.discard(key)
-            self._raise_lost(-1)
-        return decision
+        with self._writing() as cache:
+            decision = decide(cache.get(key))
+            if decision.value is not None:
+                cache.set(key, decision.value, retry=True)
+            return decision
 
     def remove(self, key: str) -> bool:
-        """Take a record out; say whether there was one."""
+        """Take a value out; say whether there was one."""
         with self._writing() as cache:
             return bool(cache.delete(key, retry=True))
 
-    def note_lost(self, count: int = 1) -> None:
-        """Mark the corpus as incomplete for records that never reached this writer."""
-        try:
-            raise_lost(self.path, count)
-        except OSError as error:
-            raise unwritable(self.path, error) from None
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Make one transaction of many calls: all of them are undone if one fails."""
+        with self._writing():
+            self._is_batch = True
+            try:
+                yield
+            finally:
+                self._is_batch = False
 
     def close(self) -> None:
-        """Let go of the corpus; the last writer to do so leaves it without a log."""
+        """Let go of the corpus; the last one to do so leaves it without a log."""
         with self._lock:
             if self._is_open:
                 self._is_open = False
@@ -165,33 +124,6 @@ class Writer:
         """End a `pause`."""
         self._lock.release()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _encoded(self, record: KernelRecord) -> tuple[str, bytes]:
-        try:
-            return encode_record(record)
-        except InvalidRecordError:
-            self._note_unstored(f"invalid {len(self._unstored)}")
-            raise
-
-    def _note_unstored(self, key: str) -> None:
-        if key not in self._unstored:
-            self._unstored.add(key)
-            self._raise_lost(1)
-
-    def _raise_lost(self, change: int) -> None:
-        with suppress(OSError, PathError):  # the caller hears of the record's loss in any case
-            raise_lost(self.path, change)
-
     @contextmanager
     def _writing(self) -> Iterator[_SharedCache]:
         """Run one transaction. It waits for other writers once; a second wait is not worth it."""
@@ -199,26 +131,18 @@ class Writer:
             cache = self._cache
             if not self._is_open:
                 raise InaccessibleCorpusError(self.path, "its writer is closed; open another")
+            if self._is_batch:
+                yield cache
+                return
             try:
                 with cache.transact():  # retry=True here would spin for ever on a full disk
                     yield cache
             except (diskcache.Timeout, sqlite3.Error) as error:
                 cache.close()  # and with it whatever half a transaction is left
-                cause = error.__context__ if isinstance(error, diskcache.Timeout) else error
-                refusal = _refusal(self.path, cause, cache.timeout)
+                refusal = _refusal(self.path, error, cache.timeout)
                 cache.wait_at_most(0.0 if isinstance(refusal, LockedCorpusError) else self._wait_s)
                 raise refusal from None
             cache.wait_at_most(self._wait_s)
-
-
-def open_writer(path: Path | str, *, wait_s: float = 30.0) -> Writer:
-    """Open a corpus directory for writing; make it where nothing or an empty directory is."""
-    path = Path(path).absolute()
-    try:
-        make_corpus(path)
-    except OSError as error:
-        raise unwritable(path, error) from None
-    return Writer(path, wait_s)
 
 
 class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
@@ -330,31 +254,34 @@ def _refuse_foreign_database(path: Path, wait_s: float) -> None:
         connection.close()
 
 
-def _refusal(path: Path, error: BaseException | None, wait_s: float) -> PathError:
-    """Say in our words why SQLite would not write."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    for prefix, kind, fact in _REFUSALS:
-        if name.startswith(prefix):
-            return kind(path, fact.format(error=error, wait_s=wait_s))
+def _refusal(path: Path, error: BaseException, wait_s: float) -> PathError:
+    """Say in our words why SQLite would not write; a failed rollback hides the first reason."""
+    link: BaseException | None = error
+    while link is not None:
+        name = getattr(link, "sqlite_errorname", "") or ""
+        for prefix, kind, fact in _REFUSALS:
+            if name.startswith(prefix):
+                return kind(path, fact.format(error=link, wait_s=wait_s))
+        link = link.__context__
     return InaccessibleCorpusError(path, f"{error}; check the disk it lies on")
 
 
-def _survive_forks(writer: Writer) -> None:
+def _survive_forks(store: Store) -> None:
     if not _FORK_HOOKS:
         os.register_at_fork(
             before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
         )
         _FORK_HOOKS.append(True)
-    _WRITERS.add(writer)
+    _STORES.add(store)
 
 
 def _before_fork() -> None:
-    _PAUSED.extend(_WRITERS)
-    for writer in _PAUSED:
-        writer.pause()
+    _PAUSED.extend(_STORES)
+    for store in _PAUSED:
+        store.pause()
 
 
 def _after_fork() -> None:
-    for writer in _PAUSED:
-        writer.resume()
+    for store in _PAUSED:
+        store.resume()
     _PAUSED.clear()

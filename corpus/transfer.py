@@ -9,18 +9,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from corpus.archive import write_archive
-from corpus.baseline import Added, Decision, Side, ask, merge
+from corpus.baseline import Added, Side, ask, merge
 from corpus.directory import unwritable
 from corpus.encoding import decode_record, encode_record
 from corpus.errors import ForeignCorpusError
 from corpus.reader import Reader, decode_item
 from corpus.record import KernelRecord, Unreadable
-from corpus.store import Writer
 from corpus.text import write_text
+from corpus.writer import Writer
+
+_BATCH = 256
 
 Change = Callable[[KernelRecord], KernelRecord]
 """A change to each record on its way out, as `without_provenance`. It may change the key."""
@@ -94,16 +98,15 @@ def merge_corpus(source: Reader, writer: Writer, *, prefer: Side = Side.OURS) ->
     tally: Counter[Added] = Counter()
     conflicts: list[Conflict] = []
     unreadable: list[Unreadable] = []
-    for key, value, record in _whole(source, unreadable):
-
-        def decide(old: bytes | None, key: str = key, value: bytes = value) -> Decision:
-            return merge(key, old, value, prefer)
-
-        decision = writer.update(key, decide)
-        if decision.differing:
-            conflicts.append(Conflict(key, record.name, decision.differing))
-        else:
-            tally[decision.added] += 1
+    whole = _whole(source, unreadable)
+    while batch := list(islice(whole, _BATCH)):
+        with writer.batch():
+            for key, value, record in batch:
+                decision = writer.update(key, partial(merge, key, new=value, prefer=prefer))
+                if decision.differing:
+                    conflicts.append(Conflict(key, record.name, decision.differing))
+                else:
+                    tally[decision.added] += 1
     if source.lost:
         writer.note_lost(source.lost)
     return Merged(

@@ -277,6 +277,28 @@ def test_a_writer_refuses_a_directory_with_other_files(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["cache", "notes.txt"]
 
 
+def test_a_batch_is_stored_whole_or_not_at_all(tmp_path, make_record):
+    with open_writer(tmp_path / "corpus") as writer:
+        with writer.batch():
+            for number in range(5):
+                writer.add(make_record(number))
+        with pytest.raises(UnreadableError):
+            _add_two(writer, make_record(5), make_record(6))
+        writer.add(make_record(7))
+    with open_reader(tmp_path / "corpus") as reader:
+        names = {item.record.name for item in reader}
+    assert names == {f"e_{number}" for number in (0, 1, 2, 3, 4, 7)}
+
+
+def _add_two(writer, good, bad):
+    def fail(old):
+        raise UnreadableError("value: not whole")
+
+    with writer.batch():
+        writer.add(good)
+        writer.update(key_of(bad), fail)
+
+
 def test_a_record_that_cannot_be_stored_is_counted_as_lost(tmp_path, make_record):
     with open_writer(tmp_path / "corpus") as writer:
         with pytest.raises(InvalidRecordError):

@@ -163,7 +163,7 @@ def test_changing_a_source_changes_only_its_lines(tmp_path, make_corpus, make_re
 
 @FORMS
 def test_every_flipped_byte_of_an_archive_is_noticed(tmp_path, make_corpus, form):
-    path = make_corpus(2)
+    path = make_corpus(1)
     archive = tmp_path / "archive"
     _export(path, archive, form=form)
     whole = archive.read_bytes()
@@ -185,7 +185,7 @@ def test_every_flipped_byte_of_an_archive_is_noticed(tmp_path, make_corpus, form
 @FORMS
 def test_every_truncation_of_an_archive_is_noticed(tmp_path, make_corpus, form):
     archive = tmp_path / "archive"
-    _export(make_corpus(2), archive, form=form)
+    _export(make_corpus(1), archive, form=form)
     whole = archive.read_bytes()
     for length in range(len(whole)):
         archive.write_bytes(whole[:length])
