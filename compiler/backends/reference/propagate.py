@@ -223,6 +223,8 @@ def _function(node: Node, values: tuple[Approx, ...]) -> Approx:
         spread = np.zeros_like(value)
     else:
         spread = _SLOPES[node.op](value, *values)
+        for v in values:
+            spread = np.where(np.isinf(v.slack), np.inf, spread)  # the operand may be NaN
     spread = np.where(np.isnan(spread), np.inf, spread)
     reach = np.where(np.isfinite(value), np.abs(value) + spread, 0.0)
     count = ULP_16 if dtype.bits == 16 else ULP[node.op]

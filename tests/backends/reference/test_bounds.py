@@ -329,6 +329,16 @@ def test_a_sum_that_may_overflow_in_one_order_is_undecided():
     assert not certain.undecided.any()
 
 
+def test_a_function_of_what_may_be_nan_is_undecided():
+    big = np.finfo(np.float32).max
+    shape, column = (1, 3), contiguous((1, 3), (True, False))
+    total = reduce(Op.ADD, load(buffer(1, 3, FLOAT32), contiguous(shape)), "r0")
+    for op in (Op.SIN, Op.TANH, Op.EXP2):
+        target = store(buffer(0, 1, FLOAT32), alu(op, total), column)
+        root = sink([("g0", 1), ("r0", 3)], target)
+        assert bound_of(root, np.float32([[big, big, -big]])).undecided.all()
+
+
 def test_infinities_and_nans_among_the_terms_are_certain():
     x = np.float32([[math.inf, 1, 2], [math.inf, -math.inf, 0], [math.nan, 1, 1], [1, 1, 1]])
     bound = bound_of(reduction(Op.ADD, FLOAT32, 4, 3), x)
