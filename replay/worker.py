@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import msgspec
@@ -71,10 +72,22 @@ def _import_from(paths: tuple[str, ...], modules: tuple[str, ...]) -> None:
     """Import what the first job would, with directories that no later import searches."""
     importlib.import_module("corpus")  # the parent's, before another tree is on the path
     sys.path.remove(ROOT)
+    if paths != (ROOT,):
+        sys.meta_path.insert(0, _NoStandIn())
     sys.path[:0] = paths
     for module in modules:
         importlib.import_module(module)
     del sys.path[: len(paths)]
+
+
+class _NoStandIn:
+    """A module that the compiler under test lacks is missing: the hook of an editable install would
+    hand out that of another tree."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, _: object = None) -> None:
+        """Find nothing; refuse what is not where its package is."""
+        if name.startswith("compiler.") and PathFinder.find_spec(name, path) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _die_with(parent: int) -> None:

@@ -1,8 +1,10 @@
 """Other revisions of the compiler, each in a git worktree that does not outlive its use."""
 
+import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +15,13 @@ def git(repository: Path, *arguments: str) -> str:
     """What `git` prints. GitError with its last line if it fails."""
     command = ["git", "-C", str(repository), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,  # ctrl-C is for us
+        )
     except OSError as error:
         raise GitError(f"git: {error}; install it") from None
     if done.returncode != 0:
@@ -39,15 +47,53 @@ def resolve_revision(repository: Path, revision: str) -> str:
 
 @contextmanager
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
-    """A directory with the tree of `revision`, for the length of a with block."""
+    """A directory with the tree of `revision`, for the length of a with block, however it ends."""
     commit = resolve_revision(repository, revision)
-    with tempfile.TemporaryDirectory(prefix="replay-worktree-") as directory:
-        tree = Path(directory) / "tree"
-        git(repository, "worktree", "add", "--quiet", "--detach", str(tree), commit)
+    with _handling(signal.SIGTERM, signal.default_int_handler), _new_directory() as directory:
+        tree = directory / "tree"
+        is_there = False
         try:
+            with _undisturbed():
+                git(repository, "worktree", "add", "--quiet", "--detach", str(tree), commit)
+                is_there = True
             yield tree
         finally:
-            git(repository, "worktree", "remove", "--force", str(tree))
+            if is_there:
+                with _undisturbed():
+                    git(repository, "worktree", "remove", "--force", str(tree))
+
+
+@contextmanager
+def _new_directory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="replay-worktree-") as directory:
+        yield Path(directory)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """What would end us has to wait for the end of the block: half a worktree would be left."""
+    came: list[int] = []
+
+    def later(number: int, _: object) -> None:
+        came.append(number)
+
+    with _handling(signal.SIGINT, later), _handling(signal.SIGTERM, later):
+        yield
+    for number in came[:1]:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def _handling(number: signal.Signals, handler: Callable[..., object]) -> Iterator[None]:
+    """Handle a signal so in the block; where only the main thread may say so, it does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def revision_of(path: Path) -> tuple[str | None, bool | None]:
