@@ -1,5 +1,5 @@
 # Every target does its own set-up; none of them prompts.
-.PHONY: setup demo test test-all bench
+.PHONY: setup demo test test-all bench seeds
 
 TOX = PATH="$(CURDIR)/.venv/bin:$$PATH" tox run --current-env --no-list-dependencies -e
 
@@ -14,6 +14,9 @@ test: setup
 
 test-all: setup
 	@$(TOX) lint,types,layers,replay,slow,unit
+
+seeds: setup
+	@ci/seeds.sh
 
 bench: setup
 	@.venv/bin/python -m benchmarks
