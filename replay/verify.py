@@ -5,7 +5,7 @@ The steps are separate, because an old compiler runs in another process than the
 against the reference and the old run), `verdict_of` (all runs of a kernel). `verify` does them all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from compiler import Compiled
 from compiler.backends import Argument, Device, Executable, Program, size_value
-from compiler.backends.reference import Bound, evaluate_with_bound
+from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, Bound, evaluate_with_bound
 from compiler.ir import Node, Op, toposort
+from compiler.options import Transcendental
 from replay.inputs import (
     ATTEMPTS,
     Array,
@@ -117,7 +118,9 @@ def verify(
     runs: list[Judged] = []
     build_new = device.build(new.program)
     build_old = None if old is None else device.build(old.program)
-    for case in cases(new.ast, new.program.arguments, seed, kinds):
+    is_portable = new.options.math.transcendental is Transcendental.PORTABLE
+    ulps = PORTABLE_ULP if is_portable else NATIVE_ULP
+    for case in cases(new.ast, new.program.arguments, seed, kinds, ulps):
         after = observe(device, new.program, build_new, case.sample)
         before = None
         if old is not None and build_old is not None:
@@ -130,14 +133,24 @@ def verify(
 
 
 def cases(
-    ast: Node, arguments: Sequence[Argument], seed: str, kinds: Sequence[Kind] = tuple(Kind)
+    ast: Node,
+    arguments: Sequence[Argument],
+    seed: str,
+    kinds: Sequence[Kind] = tuple(Kind),
+    ulps: Mapping[Op, float] = NATIVE_ULP,
 ) -> Iterator[Case]:
     """The runs by which a kernel is judged: symbolic sizes low, high and in the middle."""
     limits = {a.name: a.limits for a in arguments if a.limits is not None}
     for wish in variable_choices(limits):
         choice = shrink_to_fit(wish, limits, lambda v: _bytes(arguments, v), MOST_BYTES)
         for kind in kinds:
-            yield _choose(ast, slots_of(arguments, choice), choice, seed, kind)
+            slots = slots_of(arguments, choice)
+            terms = terms_of(ast, choice)
+            options = (
+                make_sample(seed, kind, slots, choice, terms=terms, attempt=attempt)
+                for attempt in range(1 if kind is Kind.SPECIAL else ATTEMPTS)
+            )
+            yield _choose(ast, options, ulps)
 
 
 def slots_of(arguments: Sequence[Argument], variables: Mapping[str, int]) -> tuple[Slot, ...]:
@@ -169,16 +182,12 @@ def terms_of(ast: Node, variables: Mapping[str, int]) -> int:
     return max(1, prod(sizes))
 
 
-def _choose(
-    ast: Node, slots: tuple[Slot, ...], variables: Mapping[str, int], seed: str, kind: Kind
-) -> Case:
-    """The first inputs of a kind that tell a right kernel from one that does nothing."""
-    terms = terms_of(ast, variables)
+def _choose(ast: Node, samples: Iterable[Sample], ulps: Mapping[Op, float]) -> Case:
+    """The first sample that tells a right kernel from one that does nothing; or else the first."""
     first: Case | None = None
-    for attempt in range(1 if kind is Kind.SPECIAL else ATTEMPTS):
-        sample = make_sample(seed, kind, slots, variables, terms=terms, attempt=attempt)
+    for sample in samples:
         given = {slot: x for slot, x in enumerate(sample.contents) if x is not None}
-        bounds = evaluate_with_bound(ast, given, variables)
+        bounds = evaluate_with_bound(ast, given, dict(sample.variables), ulps)
         case = Case(_filled(sample, bounds), bounds, why_weak(sample, bounds))
         if case.weak is None:
             return case

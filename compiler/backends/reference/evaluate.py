@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.backends.reference.approx import to_working
 from compiler.backends.reference.arithmetic import Array, numpy_dtype
-from compiler.backends.reference.bounded import Bounded
+from compiler.backends.reference.bounds import NATIVE_ULP, Bounded, to_working
 from compiler.backends.reference.exact import Exact
 from compiler.backends.reference.kernel import Domain
 from compiler.backends.reference.lowered import run_lowered
@@ -60,9 +59,15 @@ class Bound:
 
 
 def evaluate_with_bound(
-    ast: Node, buffers: Mapping[int, Array], variables: Mapping[str, int] = _NOTHING
+    ast: Node,
+    buffers: Mapping[int, Array],
+    variables: Mapping[str, int] = _NOTHING,
+    ulps: Mapping[Op, float] = NATIVE_ULP,
 ) -> dict[int, Bound]:
-    """The values of every buffer that an AST writes with bounds on their errors, flat, by slot."""
+    """The values of every buffer that an AST writes with bounds on their errors, flat, by slot.
+
+    `ulps` are the largest errors of the transcendental functions.
+    """
     memory, _ = read_memory(ast, buffers, variables)
     dtypes = {node.attr[0]: node.dtype for node in toposort(ast) if node.op is Op.BUFFER}
     bounds: dict[int, Bound] = {}
@@ -70,7 +75,7 @@ def evaluate_with_bound(
         start = to_working(memory[slot], dtypes[slot]).copy()
         flags = [np.zeros(start.shape, np.bool_) for _ in range(2)]
         bounds[slot] = Bound(start, np.zeros(start.shape), flags[0], flags[1])
-    for piece in Domain(ast, memory, variables, Bounded(ast)).pieces():
+    for piece in Domain(ast, memory, variables, Bounded(ast, ulps)).pieces():
         bound, value = bounds[piece.store.src[0].attr[0]], piece.value
         parts = (
             (bound.value, value.value),

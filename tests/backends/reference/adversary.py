@@ -3,7 +3,6 @@
 import numpy as np
 
 from compiler.backends.reference.algebra import Extents
-from compiler.backends.reference.approx import FORMATS
 from compiler.backends.reference.arithmetic import (
     FUNCTIONS,
     apply,
@@ -13,11 +12,12 @@ from compiler.backends.reference.arithmetic import (
     round_to,
     transcendental,
 )
+from compiler.backends.reference.bounds.approx import FORMATS
+from compiler.backends.reference.bounds.functions import NATIVE_ULP, ULP_16
 from compiler.backends.reference.contract import repeat
 from compiler.backends.reference.evaluate import read_memory, written_slots
 from compiler.backends.reference.exact import Exact
 from compiler.backends.reference.kernel import Domain
-from compiler.backends.reference.propagate import ULP, ULP_16
 from compiler.backends.reference.views import store
 from compiler.ir import DType, Node, Op
 
@@ -33,7 +33,7 @@ class Adversary(Exact):
             return super().apply(node, *values)
         dtype = node.dtype
         unit = np.finfo(np.float64).eps / 2 if dtype.bits == 64 else FORMATS[dtype].unit
-        ulp = (ULP_16 if dtype.bits == 16 else ULP[node.op]) - 0.5  # then it rounds
+        ulp = (ULP_16 if dtype.bits == 16 else NATIVE_ULP[node.op]) - 0.5  # then it rounds
         with np.errstate(all="ignore"):
             exact = transcendental(FUNCTIONS[node.op])(*[v.astype(np.float64) for v in values])
             moved = exact * (1 + self.rng.uniform(-1, 1, exact.shape) * ulp * unit)

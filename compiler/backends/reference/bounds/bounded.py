@@ -10,14 +10,15 @@ Sums are exact where all terms are multiples of one power of two and small enoug
 sum to be a number of the dtype; then one wrong term in a million is seen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from compiler.backends.reference.algebra import Extents
-from compiler.backends.reference.approx import (
+from compiler.backends.reference.arithmetic import FUNCTIONS, Array, identity, numpy_dtype
+from compiler.backends.reference.bounds.approx import (
     FORMATS,
     INFLATE,
     OWN_UNIT,
@@ -27,9 +28,8 @@ from compiler.backends.reference.approx import (
     to_working,
     union,
 )
-from compiler.backends.reference.arithmetic import FUNCTIONS, Array, identity, numpy_dtype
+from compiler.backends.reference.bounds.propagate import propagate
 from compiler.backends.reference.contract import repeat, sum_products, sum_special
-from compiler.backends.reference.propagate import propagate
 from compiler.ir import FLOAT64, DType, Node, Op, toposort
 
 
@@ -45,7 +45,8 @@ class Partial:
 class Bounded:
     """The algebra of Approx. Knows which products are added, and which zeros have a sign."""
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node, ulps: Mapping[Op, float]) -> None:
+        self.ulps = ulps
         self.fused: set[Node] = set()
         self.signed: set[Node] = set()
         for node in toposort(root):
@@ -71,6 +72,7 @@ class Bounded:
                 values,
                 may_fuse=node in self.fused,
                 zero_sign=all(child in self.signed for child in node.src),
+                ulp=self.ulps.get(node.op, 0.0),
             )
 
     # --- reductions ---

@@ -4,12 +4,19 @@ Where every operand is exact, an operation of IEEE 754 has one right result, and
 product that may be fused into an addition has two: rounded or not.
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
-from compiler.backends.reference.approx import (
+from compiler.backends.reference.arithmetic import (
+    FUNCTIONS,
+    Array,
+    apply,
+    cast,
+    round_to,
+    two_product,
+)
+from compiler.backends.reference.bounds.approx import (
     FORMATS,
     INFLATE,
     Approx,
@@ -19,51 +26,30 @@ from compiler.backends.reference.approx import (
     to_working,
     union,
 )
-from compiler.backends.reference.arithmetic import (
-    FUNCTIONS,
-    Array,
-    apply,
-    cast,
-    round_to,
-    transcendental,
-    two_product,
-)
+from compiler.backends.reference.bounds.functions import apply_function
 from compiler.ir import BOOL, FLOAT64, DType, Node, Op
 
-# Largest error of a function in units in the last place of its dtype, over all arguments. A 16-bit
-# float's function is computed in float32 and rounded once.
-ULP: dict[Op, float] = {
-    Op.EXP2: 4.0,
-    Op.LOG2: 4.0,
-    Op.SIN: 4.0,
-    Op.COS: 4.0,
-    Op.TAN: 5.0,
-    Op.TANH: 5.0,
-    Op.ERF: 16.0,
-    Op.POW: 16.0,
-}
-ULP_16 = 1.0  # of the 16-bit types, for every function
-OWN_FUNCTION_UNIT = 2.0**-50  # the platform's float64 functions, used for the reference value
 
-
-def propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool, zero_sign: bool) -> Approx:
+def propagate(
+    node: Node, values: tuple[Approx, ...], *, may_fuse: bool, zero_sign: bool, ulp: float
+) -> Approx:
     """The result of an elementwise op.
 
     `may_fuse`: an addition takes this product, which need not be rounded. `zero_sign`: the signs
-    of zero operands are certain.
+    of zero operands are certain. `ulp`: the error of a function.
     """
-    result = _propagate(node, values, may_fuse=may_fuse)
+    result = _propagate(node, values, may_fuse=may_fuse, ulp=ulp)
     return result if zero_sign else _without_zero_signs(node, values, result)
 
 
-def _propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool) -> Approx:
+def _propagate(node: Node, values: tuple[Approx, ...], *, may_fuse: bool, ulp: float) -> Approx:
     if node.op in _SPECIAL:
         return _SPECIAL[node.op](node, values)
     undecided = union(*[value.undecided for value in values])
     if not node.dtype.is_float:
         return make(_native(node, values), None, undecided)
     if node.op in FUNCTIONS:
-        result = _function(node, values)
+        result = apply_function(node, values, ulp)
         return make(result.value, result.error, undecided)
     exact = _exact(node, values, may_fuse=may_fuse)
     if all(value.error is None for value in values):
@@ -209,86 +195,6 @@ def _extreme(a: Approx, b: Approx, lead: Array, value: Array) -> Approx:
     lost = (np.isinf(a.slack) | np.isinf(b.slack)) & ~nan
     value = np.where(nan, np.nan, value)
     return make(value, np.where(certain, 0.0, np.where(lost, np.inf, error)), None)
-
-
-# --- functions ---
-
-
-def _function(node: Node, values: tuple[Approx, ...]) -> Approx:
-    """A transcendental function: its own error in ULP, and the operands' through its slope."""
-    dtype, form = node.dtype, FORMATS[node.dtype]
-    function = transcendental(FUNCTIONS[node.op])
-    value = np.asarray(function(*[v.value for v in values]), np.float64)
-    if all(v.error is None for v in values):
-        spread = np.zeros_like(value)
-    else:
-        spread = _SLOPES[node.op](value, *values)
-        for v in values:
-            spread = np.where(np.isinf(v.slack), np.inf, spread)  # the operand may be NaN
-    spread = np.where(np.isnan(spread), np.inf, spread)
-    reach = np.where(np.isfinite(value), np.abs(value) + spread, 0.0)
-    count = ULP_16 if dtype.bits == 16 else ULP[node.op]
-    ulp = np.ldexp(form.unit, np.frexp(reach * (1 + 2 * count * form.unit))[1])
-    ulps = count * np.maximum(ulp, form.tiny) + OWN_FUNCTION_UNIT * reach
-    ulps = np.where(np.isinf(reach), np.inf, ulps)
-    given = () if node.op is Op.POW else values  # pow(NaN, 0) is 1
-    result = settle(dtype, value, spread + ulps, given, rounds=False)
-    exact = np.ones((), np.bool_)
-    for v in values:
-        exact = exact & v.is_exact
-    limit = exact & ~np.isfinite(value)  # a pole or a NaN of the function itself
-    return make(np.where(limit, value, result.value), np.where(limit, 0.0, result.slack), None)
-
-
-def _between_ends(function: Callable[..., Array]) -> Callable[[Array, Approx], Array]:
-    """The spread of a monotone function."""
-    wide = transcendental(function)
-
-    def spread(value: Array, a: Approx) -> Array:
-        low = np.asarray(wide(a.value - a.slack), np.float64)
-        high = np.asarray(wide(a.value + a.slack), np.float64)
-        reach = np.maximum(np.abs(value - low), np.abs(high - value))
-        return np.where(a.is_exact, 0.0, reach * INFLATE + OWN_FUNCTION_UNIT * np.abs(value))
-
-    return spread
-
-
-def _bounded_slope(value: Array, a: Approx) -> Array:
-    """sin and cos: slope at most 1, values at most 2 apart."""
-    return np.minimum(a.slack * INFLATE, 2.0)
-
-
-def _tan_slope(value: Array, a: Approx) -> Array:
-    branch_low = np.floor((a.value - a.slack) / math.pi - 0.5)
-    branch_high = np.floor((a.value + a.slack) / math.pi - 0.5)
-    margin = np.abs(a.value) * 2.0**-50  # of the division by an inexact pi
-    near = np.abs(np.cos(a.value)) <= a.slack + margin
-    crossing = (branch_low != branch_high) | near
-    reach = _between_ends(np.tan)(value, a)
-    return np.where(a.is_exact, 0.0, np.where(crossing, np.inf, reach))
-
-
-def _pow_slope(value: Array, a: Approx, b: Approx) -> Array:
-    """A power of a positive base is monotone in both arguments: the extremes are at corners."""
-    power = FUNCTIONS[Op.POW]
-    reach = np.zeros_like(value)
-    for x in (a.value - a.slack, a.value + a.slack):
-        for y in (b.value - b.slack, b.value + b.slack):
-            corner = np.asarray(power(x, y), np.float64)
-            reach = np.maximum(reach, np.abs(corner - value))
-    reach = reach * INFLATE + OWN_FUNCTION_UNIT * np.abs(value)
-    positive = a.value - a.slack > 0
-    both = a.is_exact & b.is_exact
-    return np.where(both, 0.0, np.where(positive, reach, np.inf))
-
-
-_SLOPES: dict[Op, Callable[..., Array]] = {
-    **{op: _between_ends(FUNCTIONS[op]) for op in (Op.EXP2, Op.LOG2, Op.TANH, Op.ERF)},
-    Op.SIN: _bounded_slope,
-    Op.COS: _bounded_slope,
-    Op.TAN: _tan_slope,
-    Op.POW: _pow_slope,
-}
 
 
 # --- decisions ---
