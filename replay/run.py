@@ -15,6 +15,7 @@ import msgspec
 from corpus import Item, Stored, Unreadable
 from replay import checking
 from replay.diff import first_stage_that_differs
+from replay.fingerprint import Memory
 from replay.judge import (
     Baseline,
     Failure,
@@ -55,6 +56,7 @@ class Plan:
     determinism: Extent = Extent.CHANGED
     max_changes: int | None = None
     time_budget_s: float | None = None
+    memory: Memory | None = None  # what need not be compiled
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class Replayed:
     compiles: int = 0
     is_interrupted: bool = False
     stopped: str | None = None
+    known: set[str] = field(default_factory=set)  # keys that were not compiled; only asked
     toolchains: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, result: Result) -> None:
@@ -158,7 +161,7 @@ def _compile(
     progress: Progress,
 ) -> None:
     stop = _Stop(plan, found)
-    wanted = _readable(source, baselines, found, stop)
+    wanted = _readable(source, plan, baselines, found, stop)
     for job, reply in run_jobs(_jobs(wanted, plan.mode, Detail.OUTPUT), plan.crew):
         stored = job.tag
         baseline = baselines.get(stored.key) or baseline_of(stored.record)
@@ -167,11 +170,14 @@ def _compile(
         result = result_of(stored, baseline, reply)
         found.add(result)
         stop.count(result)
+        if plan.memory is not None and result.outcome is Outcome.SAME:
+            plan.memory.learn(stored)
         progress("compiling", len(found.results), len(source.keys))
 
 
 def _readable(
     source: Source,
+    plan: Plan,
     baselines: Mapping[str, Baseline | str],
     found: Replayed,
     stop: "_Stop",
@@ -185,6 +191,9 @@ def _readable(
             found.add(blank(item, Outcome.SKIPPED, why))
         elif isinstance(old, str):
             found.add(blank(item, Outcome.SKIPPED, old))
+        elif plan.memory is not None and plan.memory.knows(item):
+            found.known.add(item.key)
+            found.add(blank(item, Outcome.SAME))
         else:
             found.toolchains.update(item.record.provenance.toolchain.items())
             yield item
@@ -234,6 +243,8 @@ def _recheck(
         again = result_of(job.tag, baseline, reply)
         result = differs_with_itself(found.results[key], baseline, again)
         found.add(_with_stages(result, baseline, again))
+        if plan.memory is not None and result.outcome is not Outcome.SAME:
+            plan.memory.forget(key)
         found.compiles += 1
         progress("compiling again", done, len(keys))
 
@@ -243,7 +254,9 @@ def _to_recheck(plan: Plan, found: Replayed) -> list[str]:
     keys = [key for key in sorted(found.results) if found.results[key].outcome in answered]
     if plan.determinism is Extent.ALL:
         return keys
-    same = [key for key in keys if found.results[key].outcome is Outcome.SAME]
+    same = [
+        key for key in keys if found.results[key].outcome is Outcome.SAME and key not in found.known
+    ]
     sample = frozenset(same[:_SAMPLE])  # keys are digests: the first are as good as any
     return [key for key in keys if found.results[key].outcome is not Outcome.SAME or key in sample]
 

@@ -10,6 +10,7 @@ from replay.approvals import read_ledger
 from replay.cluster import with_clusters
 from replay.environment import without_capture
 from replay.errors import UsageError
+from replay.fingerprint import Memory, cache_path
 from replay.fresh import compare
 from replay.gate import pass_or_fail, with_approvals
 from replay.invocation import Invocation
@@ -43,6 +44,7 @@ class Request:
     max_changes: int | None = None
     time_budget_s: float | None = None
     policy: Path = Path("pyproject.toml")
+    skip_known: bool = False
 
     @property
     def options(self) -> str:
@@ -72,6 +74,8 @@ def replay_corpus(request: Request, invocation: Invocation, progress: Progress) 
         else:
             plan = stack.enter_context(planned(request, invocation))
             found = replay(source, plan, progress)
+            if plan.memory is not None:
+                plan.memory.save()
         return _report(request, invocation, policy, reader, found, total)
 
 
@@ -94,7 +98,17 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
             determinism=request.determinism,
             max_changes=request.max_changes,
             time_budget_s=request.time_budget_s,
+            memory=_memory(request, invocation, crew),
         )
+
+
+def _memory(request: Request, invocation: Invocation, crew: Crew) -> Memory | None:
+    """What is known from earlier replays; nothing where the baseline is another compiler's."""
+    path = cache_path(invocation.environ, request.corpus)
+    if not request.skip_known or request.against is not None or path is None:
+        return None
+    root = crew.paths[0] if crew.paths else Path(ROOT)
+    return Memory(path, root / "compiler", request.mode)
 
 
 def crew_for(request: Request, invocation: Invocation, *, compiler: Path | None = None) -> Crew:
@@ -153,7 +167,15 @@ def _report(
         gate=pass_or_fail(results, policy, lost=reader.lost, damage=reader.why_damaged()),
         compiles=found.compiles,
         selected_from=total if is_part else None,
-        notes=tuple(differences(found.toolchains, toolchain())),
+        notes=tuple(_notes(found)),
         is_interrupted=found.is_interrupted,
         options=request.options,
     )
+
+
+def _notes(found: Replayed) -> list[str]:
+    notes = differences(found.toolchains, toolchain())
+    if found.known:
+        known = len(found.known)
+        notes.append(f"{known} records not compiled: the code that makes them is unchanged")
+    return notes

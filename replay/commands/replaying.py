@@ -27,6 +27,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--jobs", type=click.IntRange(1, 512), help="Workers; default: the cores."),
     click.option("--record-timeout", type=click.FloatRange(min=0.1), default=60.0, metavar="S"),
     click.option("--record-memory", type=click.IntRange(64), default=4096, metavar="MIB"),
+    click.option("--no-skip", is_flag=True, help="Compile what unchanged code has made before."),
     click.option("--max-changes", type=click.IntRange(min=1), metavar="N", help="Then stop."),
     click.option("--time-budget", type=click.FloatRange(min=0), metavar="S", help="Then stop."),
     click.option(
@@ -69,6 +70,7 @@ _DEFAULTS: Mapping[str, object] = {
     "jobs": None,
     "record_timeout": 60.0,
     "record_memory": 4096,
+    "no_skip": False,
     "max_changes": None,
     "time_budget": None,
     "policy": Path("pyproject.toml"),
@@ -92,6 +94,7 @@ def _request(
     jobs: int | None,
     record_timeout: float,
     record_memory: int,
+    no_skip: bool,
     max_changes: int | None,
     time_budget: float | None,
     policy: Path,
@@ -110,4 +113,5 @@ def _request(
         max_changes=max_changes,
         time_budget_s=time_budget,
         policy=policy,
+        skip_known=not no_skip,
     )
