@@ -1,10 +1,11 @@
 """Integer intervals: the least and greatest value a node can take, from its operands' intervals."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
-from compiler.ir.dtype import BOOL, Kind
-from compiler.ir.node import Node, remember_interval
+from compiler.ir.dtype import BOOL, DType, Kind
+from compiler.ir.node import Node, set_interval
 from compiler.ir.op import Op
 
 Interval: TypeAlias = tuple[int, int]
@@ -26,7 +27,7 @@ def bounds(root: Node) -> Interval:
             if missing:
                 stack.extend(missing)
                 continue
-        remember_interval(node, _clip(node, _interval(node)))
+        set_interval(node, _clip(node, _interval(node)))
         stack.pop()
     return root.interval
 
@@ -44,12 +45,17 @@ _COUNTED = frozenset((Kind.BOOL, Kind.INT, Kind.UINT))
 
 def full(node: Node) -> Interval:
     """Everything the dtype holds."""
-    return (int(node.dtype.lowest), int(node.dtype.highest))
+    return _limits(node.dtype)
+
+
+@cache
+def _limits(dtype: DType) -> Interval:
+    return (int(dtype.lowest), int(dtype.highest))
 
 
 def _clip(node: Node, interval: Interval) -> Interval:
     """An interval that leaves the dtype may have wrapped: then nothing is known."""
-    low, high = full(node)
+    low, high = _limits(node.dtype)
     return interval if low <= interval[0] and interval[1] <= high else (low, high)
 
 

@@ -41,7 +41,7 @@ class DType:
 
     @property
     def scalar(self) -> "DType":
-        return self if self.count == 1 else _BY_NAME[self.name.rpartition("x")[0]]
+        return self if self.count == 1 else _scalar(self)
 
     def vec(self, count: int) -> "DType":
         """The vector of `count` lanes of this scalar type; count 1 is the scalar itself."""
@@ -120,6 +120,11 @@ def vector(scalar: DType, count: int) -> DType:
     if scalar.kind is Kind.VOID or not 1 < count <= MAX_LANES:
         raise DTypeError(f"vector of {count} {scalar}: use 1 to {MAX_LANES} lanes of a scalar type")
     return DType(f"{scalar.name}x{count}", scalar.kind, scalar.bits, count)
+
+
+@cache
+def _scalar(dtype: DType) -> DType:
+    return _BY_NAME[dtype.name.rpartition("x")[0]]
 
 
 def parse_dtype(text: str) -> DType:

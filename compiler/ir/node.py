@@ -5,6 +5,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 from weakref import ref
 
@@ -62,7 +63,7 @@ _new = object.__new__
 _set_op, _set_dtype, _set_src, _set_attr = [
     getattr(Node, name).__set__ for name in ("op", "dtype", "src", "attr")
 ]
-remember_interval, _set_checked, _set_below = [
+set_interval, set_is_checked, _set_below = [
     getattr(Node, name).__set__ for name in ("interval", "is_checked", "below")
 ]
 
@@ -75,10 +76,11 @@ class _Entry(ref[Node]):
 
 
 # A WeakValueDictionary, taken apart for speed: what dies is only noted, and leaves the table when
-# the next node enters it. Both change under the lock alone, but for _dead.append, which is atomic.
+# the next node enters it. Entries enter by setdefault, which is atomic, so that two threads never
+# intern two equal nodes; they leave when dead and under the lock alone.
 _table: dict[tuple[Any, ...], _Entry] = {}
 _dead: list[ref[Node]] = []
-_lock = threading.Lock()  # two threads would otherwise intern two equal nodes
+_lock = threading.Lock()
 
 
 def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, ...] = ()) -> Node:
@@ -92,28 +94,36 @@ def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, .
         found = entry()
         if found is not None:
             return found
-    with _lock:
-        entry = _table.get(key)
-        found = None if entry is None else entry()
-        if found is None:
-            found = _new(Node)
-            _set_op(found, op)
-            _set_dtype(found, dtype)
-            _set_src(found, src)
-            _set_attr(found, attr)
-            entry = _table[key] = _Entry(found, _dead.append)
-            entry.key = key
-            if _dead:
-                _bury()
-        return found
+    node = _new(Node)
+    _set_op(node, op)
+    _set_dtype(node, dtype)
+    _set_src(node, src)
+    _set_attr(node, attr)
+    return _enter(key, node)
 
 
-def _bury() -> None:
-    """Take dead nodes out of the table, and those that die because a key held them."""
+def _enter(key: tuple[Any, ...], node: Node) -> Node:
+    """The node that is in the table under `key` from now on: `node`, or another thread's."""
+    entry = _Entry(node, _dead.append)
+    entry.key = key
+    while True:
+        other = _table.setdefault(key, entry)
+        if other is entry:
+            break
+        found = other()
+        if found is not None:
+            return found
+        _remove(other)
     while _dead:
-        entry = _dead.pop()
-        assert isinstance(entry, _Entry)
-        if _table.get(entry.key) is entry:  # or it was made again meanwhile
+        _remove(_dead.pop())  # which may kill the sources, if only the key held them
+    return node
+
+
+def _remove(entry: ref[Node]) -> None:
+    """Take a dead entry out of the table, if it is still there."""
+    assert isinstance(entry, _Entry)
+    with _lock:
+        if _table.get(entry.key) is entry:
             del _table[entry.key]
 
 
@@ -134,9 +144,17 @@ def const(dtype: DType, value: Number) -> Node:
         return intern(_CONST, dtype, (), (round_to(dtype, _as_float(value)), None))
     if dtype is BOOL:
         return intern(_CONST, dtype, (), (bool(value), None))
+    if type(value) is int:
+        return _integer(dtype, value)
     if isinstance(value, float) and value != int(value):
         raise IRError(f"constant {value} of {dtype}: is not an integer, cast it first")
-    return intern(_CONST, dtype, (), (wrap(dtype, int(value)), None))
+    return _integer(dtype, int(value))
+
+
+@lru_cache(maxsize=4096)
+def _integer(dtype: DType, value: int) -> Node:
+    """Kernels share their integers: strides, sizes, 0 and 1."""
+    return intern(_CONST, dtype, (), (wrap(dtype, value), None))
 
 
 def _as_float(value: float) -> float:
@@ -202,11 +220,6 @@ def toposort(*roots: Node) -> list[Node]:
                     break
                 node, rest = above.pop(), waiting.pop()
     return order
-
-
-def mark_checked(node: Node) -> None:
-    """Note that the node is well-formed by itself."""
-    _set_checked(node, True)  # noqa: FBT003  # a slot's setter
 
 
 def replace_src(node: Node, src: tuple[Node, ...]) -> Node:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from enum import Enum
 
 from compiler.errors import VerifyError
-from compiler.ir.node import Node, attr_nodes, loop_parts, mark_checked, toposort
+from compiler.ir.node import Node, attr_nodes, loop_parts, set_is_checked, toposort
 from compiler.ir.op import ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
 from compiler.ir.wellformed import why_malformed
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
+_SINK = Op.SINK
+_OWNED = frozenset((Op.ACC, Op.RANGE))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _CLOSING = frozenset((Op.END, Op.ENDIF))
 
@@ -48,7 +50,7 @@ def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | No
             reason = f"op {node.op.name} does not belong to the {spec.value} form"
         if reason is not None:
             raise VerifyError(f"{where}: {node!r}: {reason}")
-        mark_checked(node)
+        set_is_checked(node, True)  # noqa: FBT003  # a slot's setter
     reason = rules.check_graph(root, order)
     if reason is not None:
         raise VerifyError(f"{where}: {reason}")
@@ -165,30 +167,29 @@ def _check_reduces(order: list[Node], names: tuple[str, ...]) -> str | None:
 
 
 def _check_lowered(root: Node, order: list[Node]) -> str | None:
-    if root.op is not Op.SINK or any(node.op is Op.SINK for node in order[:-1]):
+    if root.op is not _SINK or len([node for node in order if node.op is _SINK]) > 1:
         return f"the root is {root.op.name}, expected the only SINK"
     return None
 
 
 def _check_expanded(root: Node, order: list[Node]) -> str | None:
-    for node in order:
-        if node.op is _RANGE and node.attr[1] in (AxisKind.UPCAST, AxisKind.UNROLL):
+    for node in [node for node in order if node.op is _RANGE]:
+        if node.attr[1] in (AxisKind.UPCAST, AxisKind.UNROLL):
             return f"{node!r}: an {node.attr[1].name} range is left"
     return _check_lowered(root, order)
 
 
 def _check_loops(root: Node, order: list[Node]) -> str | None:
     owner: dict[Node, Node] = {}
-    for node in order:
-        if node.op is _LOOP:
-            ranges, _, accs, _ = loop_parts(node)
-            for child in (*ranges, *accs):
-                if owner.setdefault(child, node) is not node:
-                    return f"{child!r}: belongs to two loops"
-    for node in order:
-        if node.op is _ACC and node not in owner:
+    for node in [node for node in order if node.op is _LOOP]:
+        ranges, _, accs, _ = loop_parts(node)
+        for child in (*ranges, *accs):
+            if owner.setdefault(child, node) is not node:
+                return f"{child!r}: belongs to two loops"
+    for node in [node for node in order if node.op in _OWNED and node not in owner]:
+        if node.op is _ACC:
             return f"{node!r}: belongs to no loop"
-        if node.op is _RANGE and node.attr[1] is AxisKind.REDUCE and node not in owner:
+        if node.attr[1] is AxisKind.REDUCE:
             return f"{node!r}: a REDUCE range that no LOOP closes"
     return _check_expanded(root, order)
 
@@ -204,11 +205,12 @@ class _Scopes:
 
     def why_unusable(self, node: Node) -> str | None:
         for child in node.src:
-            if child.op is _ACC:
-                if node.op is not _INIT and child not in self.initialized:
-                    return f"{node!r}: uses {child!r} before its INIT"
-            elif child not in self.visible:
+            if child in self.visible or child in self.initialized:
+                continue
+            if child.op is not _ACC:
                 return f"{node!r}: uses {child!r} before its definition or outside its loop"
+            if node.op is not _INIT:
+                return f"{node!r}: uses {child!r} before its INIT"
         return None
 
     def why_not_innermost(self, node: Node) -> str | None:

@@ -24,17 +24,24 @@ def why_malformed(node: Node) -> str | None:
     uniform = _UNIFORM.get(op)
     if uniform is not None and _is_uniform(node, *uniform):
         return None
-    fields = FIELDS[op]
-    if len(node.attr) != len(fields):
-        return f"{len(node.attr)} fields, expected {len(fields)}"
-    for (name, kind), value in zip(fields, node.attr, strict=True) if fields else ():
-        if not _FIELD_CHECKS[kind](node, value):
-            return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
+    reason = _why_bad_fields(node) if node.attr or FIELDS[op] else None
+    if reason is not None:
+        return reason
     if op in _VALUES_ONLY:
         for child in node.src:
-            if not isinstance(child, Node) or child.dtype is VOID:
+            if type(child) is not Node or child.dtype is VOID:
                 return "a source has no value"
     return _CHECKS[op](node)
+
+
+def _why_bad_fields(node: Node) -> str | None:
+    fields = FIELDS[node.op]
+    if len(node.attr) != len(fields):
+        return f"{len(node.attr)} fields, expected {len(fields)}"
+    for (name, kind), value in zip(fields, node.attr, strict=True):
+        if not _FIELD_CHECKS[kind](node, value):
+            return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
+    return None
 
 
 def _is_uniform(node: Node, count: int, kinds: frozenset[Kind]) -> bool:
