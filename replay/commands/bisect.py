@@ -87,16 +87,16 @@ def command(
 def _lines(answer: Bisected) -> list[str]:
     request, history = answer.request, answer.history
     lines = [
-        f"bisect by {request.criterion.value}: {len(answer.kernels)} kernels, "
-        f"{len(history.commits) - 1} commits after {history.commits[0].short}, "
-        f"{len(answer.table)} commits asked"
+        f"bisect by {request.criterion.value}: {_count(len(answer.kernels), 'kernel')}, "
+        f"{_count(len(history.commits) - 1, 'commit')} after {history.commits[0].short}; "
+        f"asked {_count(len(answer.table), 'commit')}"
     ]
     if not answer.found:
         lines.append("no kernel is good at --good and bad at --bad: nothing to bisect")
     for commits, keys in answer.by_commits.items():
         lines += ["", *_group(answer, commits, keys)]
     if answer.unknown:
-        lines += ["", f"{len(answer.unknown)} kernels about which nothing can be said:"]
+        lines += ["", f"nothing can be said about {_count(len(answer.unknown), 'kernel')}:"]
         lines += _kernels(answer, list(answer.unknown), answer.unknown)
     return lines
 
@@ -104,12 +104,11 @@ def _lines(answer: Bisected) -> list[str]:
 def _group(answer: Bisected, commits: tuple[Commit, ...], keys: list[str]) -> list[str]:
     repository = quoted(str(answer.history.repository))
     first = [f"{commit.short} {one_line(commit.subject)}" for commit in commits]
+    kernels = _count(len(keys), "kernel")
     if len(commits) == 1:
-        lines = [f"first bad commit of {len(keys)} kernels: {first[0]}"]
+        lines = [f"first bad commit of {kernels}: {first[0]}"]
     else:
-        lines = [
-            f"first bad commit of {len(keys)} kernels, one of these (the others were skipped):"
-        ]
+        lines = [f"first bad commit of {kernels}, one of these (the others were skipped):"]
         lines += [f"  {each}" for each in first]
     return [
         *lines,
@@ -128,6 +127,10 @@ def _kernels(answer: Bisected, keys: list[str], reasons: Mapping[str, str]) -> l
     if len(keys) > _SHOWN:
         lines.append(f"  and {len(keys) - _SHOWN} more: --json")
     return lines
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _as_json(answer: Bisected) -> dict[str, object]:

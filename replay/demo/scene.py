@@ -103,8 +103,12 @@ def _run(voice: Voice, setting: Setting, command: Command) -> int:
     )
     with process:
         assert process.stdout is not None
-        for line in process.stdout:
-            voice.say(f"    {line.rstrip()}")
+        try:
+            for line in process.stdout:
+                voice.say(f"    {line.rstrip()}")
+        except BaseException:
+            process.terminate()  # else leaving the block waits for its end
+            raise
     voice.say(f"  exit code {process.returncode}")
     return process.returncode
 

@@ -198,7 +198,7 @@ def test_a_commit_is_named_with_its_subject_and_the_command_that_shows_it(
     code, out, _ = run(capsys, "bisect", "--corpus", corpus, "--repo", repository, *ends)
     name = git(repository, "rev-parse", "HEAD~2")[:10]
     assert code == 0
-    assert f"first bad commit of 1 kernels: {name} {PLANTED}" in out
+    assert f"first bad commit of 1 kernel: {name} {PLANTED}" in out
     assert out.rstrip().endswith(f"show {name}")
 
 
