@@ -1,4 +1,4 @@
-"""Deliberate failures of the compiler. Each message is one line: subject, fact with values, remedy."""
+"""Deliberate failures. Each message is one line: subject, fact with values, what would do."""
 
 
 class CompilerError(Exception):

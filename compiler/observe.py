@@ -1,4 +1,4 @@
-"""The hook through which every compile can be watched. Observers are process-wide: compiles on worker threads are seen."""
+"""The hook through which every compile can be watched, in every thread of the process."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ class CompileFailed:
 CompileEvent = CompileStarted | CompileFinished | CompileFailed
 Observer = Callable[[CompileEvent], None]
 
-_observers: tuple[Observer, ...] = ()  # owned by subscribe and unsubscribe, replaced whole under the lock
+_observers: tuple[Observer, ...] = ()  # replaced whole, under the lock
 _lock = threading.Lock()
 
 
@@ -73,6 +73,6 @@ def observing(observer: Observer) -> Iterator[None]:
 
 
 def notify(event: CompileEvent) -> None:
-    """Tell every observer, in the order of subscription. What an observer raises reaches the compile's caller."""
+    """Tell every observer, in order of subscription; what one raises reaches the compile's caller."""
     for observer in _observers:
         observer(event)

@@ -1,4 +1,4 @@
-"""Every switch that changes generated code. To add one: a field in a group below, and a test that shows it."""
+"""Every switch that changes generated code. To add one: a field in a group, a test that shows it."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -58,7 +58,7 @@ class ScheduleOptions:
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """The options of one compile. `name` is the user's name for the kernel, None for a derived one."""
+    """The options of one compile. `name` is the user's name for the kernel, if there is one."""
 
     math: MathOptions = MathOptions()
     schedule: ScheduleOptions = ScheduleOptions()
@@ -89,7 +89,7 @@ def _items(group: object, prefix: str) -> list[tuple[str, Scalar]]:
 
 
 def unflatten(values: dict[str, Scalar]) -> CompileOptions:
-    """Options from dotted names over the defaults. Raises OptionError for an unknown name or value."""
+    """Options from dotted names over the defaults. OptionError names an unknown name or value."""
     known = flatten(DEFAULT)
     for name in values:
         if name not in known:

@@ -10,13 +10,13 @@ class Capabilities:
     """What decides the code that is generated; sizes in bytes, work-group sizes in work items."""
 
     has_local: bool = False  # work-groups, local memory and barriers
-    has_threads: bool = False  # the outermost GLOBAL axis may be cut into ranges that run in parallel
+    has_threads: bool = False  # ranges of the outermost GLOBAL axis may run in parallel
     shared_bytes: int = 0
     max_group_items: int = 1
     max_grid_dims: int = 3
-    vector_widths: tuple[int, ...] = (16, 8, 4, 2)  # lanes, widest first; every other count is split
+    vector_widths: tuple[int, ...] = (16, 8, 4, 2)  # lanes, widest first; others split
     bool_vectors: bool = True  # comparisons and selects of vectors
-    float16: bool = True  # half values can be converted in registers; otherwise they are moved as uint16
+    float16: bool = True  # halves convert in registers; else they move as uint16
     float64: bool = True
     fma: bool = True
     max_upcast: int = 16
