@@ -73,6 +73,6 @@ def observing(observer: Observer) -> Iterator[None]:
 
 
 def notify(event: CompileEvent) -> None:
-    """Tell every observer, in order of subscription; what one raises reaches the compile's caller."""
+    """Tell every observer, in order; what one raises reaches the compile's caller."""
     for observer in _observers:
         observer(event)

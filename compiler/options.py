@@ -1,4 +1,4 @@
-"""Every switch that changes generated code. To add one: a field in a group, a test that shows it."""
+"""Every switch that changes generated code. To add one: a field, and a test that shows it."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
