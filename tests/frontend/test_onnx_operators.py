@@ -5,6 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from compiler.errors import ModelError
 from compiler.frontend.onnx import evaluate_reference, run
 from compiler.frontend.onnx.model import from_proto
 from compiler.frontend.onnx.operators import OPERATORS
@@ -114,6 +115,10 @@ MODELS = {
     "InstanceNormalization": node("InstanceNormalization", IMAGE, P[0, 0], F[0, 0]),
     "LayerNormalization": node("LayerNormalization", F, P[0, 0], F[0, 0]),
     "Dropout": node("Dropout", F),
+    "Dropout with its mask": node("Dropout", F, outputs=2),
+    "LayerNormalization with statistics": node(
+        "LayerNormalization", F, P[0], F[0], axis=1, outputs=3
+    ),
     "Conv": node("Conv", IMAGE, IMAGE[:, :, :3, :2].copy(), np.float32([1, 2]), pads=[1, 0, 0, 2]),
     "Conv in groups": node(
         "Conv", IMAGE, IMAGE[:, :2, :3, :2].copy(), group=2, strides=[2, 1], dilations=[1, 2]
@@ -141,6 +146,19 @@ def test_an_operator_equals_the_reference_evaluator(name):
     for output, array in wanted.items():
         assert (found[output].shape, found[output].dtype) == (array.shape, array.dtype)
         np.testing.assert_allclose(found[output], array, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("ReduceMax", -np.inf), ("ReduceMin", np.inf)])
+def test_the_extreme_of_nothing_is_what_never_wins(name, wanted):
+    model, feed = node(name, F[:, :0], ints(1), keepdims=0)
+    assert np.array_equal(run(model, feed, "reference")["y0"], np.full((2, 4), wanted, np.float32))
+
+
+def test_dropout_in_training_is_refused():
+    half, training = np.float32(0.5).reshape(()), np.array(True)
+    model, feed = node("Dropout", F, half, training)
+    with pytest.raises(ModelError, match="training"):
+        run(model, feed, "reference")
 
 
 def test_negative_padding_cuts_off():  # the reference evaluator refuses it

@@ -1,11 +1,14 @@
 """Softmax and normalisations."""
 
+from compiler.errors import ModelError
 from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import floats, reduce
+from compiler.frontend.functions.creation import full_like
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.shapes import as_axis
+from compiler.ir import BOOL
 
 
 def _softmax_axes(call: Call) -> tuple[int, ...]:
@@ -43,16 +46,21 @@ def _instance_norm(call: Call) -> Value:
     return ew.add(ew.multiply(normal, scale), bias)
 
 
-def _layer_norm(call: Call) -> Value:
+def _layer_norm(call: Call) -> tuple[Value, ...]:
     x, bias = call.value(0), call.optional(2)
-    axis = as_axis(call.attribute("axis", -1), x.ndim)
+    axes = tuple(range(as_axis(call.attribute("axis", -1), x.ndim), x.ndim))
     eps = float(call.attribute("epsilon", 1e-5))
-    normal = ew.multiply(reduce.layer_norm(x, tuple(range(axis, x.ndim)), eps), call.value(1))
-    return normal if bias is None else ew.add(normal, bias)
+    normal = ew.multiply(reduce.layer_norm(x, axes, eps), call.value(1))
+    result = normal if bias is None else ew.add(normal, bias)
+    mean, var = reduce.mean(x, axes, keepdims=True), reduce.var(x, axes, keepdims=True)
+    return result, mean, floats.rsqrt(ew.add(var, eps))
 
 
-def _dropout(call: Call) -> Value:
-    return call.value(0)  # at inference
+def _dropout(call: Call) -> tuple[Value, ...]:
+    if call.optional(2) is not None and call.numbers(2)[0]:
+        raise ModelError(f"Dropout {call.name}: training mode is not supported")
+    x = call.value(0)
+    return x, full_like(x, 1, dtype=BOOL)
 
 
 OPERATORS: dict[str, Operator] = {

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import floats, reduce
+from compiler.frontend.functions.creation import full_like
 from compiler.frontend.functions.indexing import getitem
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
+from compiler.ir import Op
 
 
 def _over_axes(function: Callable[..., Value]) -> Operator:
@@ -20,6 +22,20 @@ def _over_axes(function: Callable[..., Value]) -> Operator:
         return graph.cast(function(x, axes, keepdims=keepdims), x.dtype)
 
     return operator
+
+
+def _or_identity(function: Callable[..., Value], op: Op) -> Callable[..., Value]:
+    """Of nothing, what never wins: NumPy has no such maximum, ONNX has."""
+
+    def reduction(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
+        if x.size:
+            return function(x, axes, keepdims=keepdims)
+        nothing = reduce.sum_(
+            x, axes, dtype=x.dtype if x.dtype.is_float else None, keepdims=keepdims
+        )
+        return full_like(nothing, graph.identity(op, x.dtype), dtype=x.dtype)
+
+    return reduction
 
 
 def _l1(x: Value, axes: tuple[int, ...] | None, *, keepdims: bool) -> Value:
@@ -58,10 +74,10 @@ OPERATORS: dict[str, Operator] = {
     "ReduceL1": _over_axes(_l1),
     "ReduceL2": _over_axes(_l2),
     "ReduceLogSum": _over_axes(_log_sum),
-    "ReduceLogSumExp": _over_axes(reduce.logsumexp),
-    "ReduceMax": _over_axes(reduce.max_),
+    "ReduceLogSumExp": _over_axes(_or_identity(reduce.logsumexp, Op.MAX)),
+    "ReduceMax": _over_axes(_or_identity(reduce.max_, Op.MAX)),
     "ReduceMean": _over_axes(reduce.mean),
-    "ReduceMin": _over_axes(reduce.min_),
+    "ReduceMin": _over_axes(_or_identity(reduce.min_, Op.MIN)),
     "ReduceProd": _over_axes(reduce.prod),
     "ReduceSum": _over_axes(reduce.sum_),
     "ReduceSumSquare": _over_axes(_sum_square),
