@@ -37,11 +37,11 @@ def read_history(path: Path, good: str, bad: str) -> History:
         raise GitError(f"good {good!r} and bad {bad!r} are one commit; give two")
     if git(repository, "merge-base", first, last) != first:
         raise GitError(f"good {good!r} is no ancestor of bad {bad!r}; give an older one")
-    format_ = "--format=%H %s"
-    start = git(repository, "log", "-1", format_, first)
-    rest = git(repository, "log", "--first-parent", "--reverse", format_, f"{first}..{last}")
-    commits = tuple(Commit(*_parted(line)) for line in (start, *rest.splitlines()))
-    return History(repository, path.absolute().relative_to(repository), commits)
+    plain = ("log", "--format=%H %s", "--no-show-signature")
+    start = git(repository, *plain, "-1", first)
+    rest = git(repository, *plain, "--first-parent", "--reverse", f"{first}..{last}")
+    commits = tuple(Commit(*_parted(line)) for line in (start, *rest.split("\n")))
+    return History(repository, path.resolve().relative_to(repository), commits)
 
 
 def _parted(line: str) -> tuple[str, str]:

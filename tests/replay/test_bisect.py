@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from programs import DIFFERENCE, SPACING, make_corpus, record_of, run
 
-from replay.bisect import Cell, Found, Kind, Search
+from replay.bisect import Cell, Found, Kind, Search, read_history
 from replay.patched import Patch
 
 ROOT = Path(__file__).parents[2]
@@ -200,6 +200,19 @@ def test_a_commit_is_named_with_its_subject_and_the_command_that_shows_it(
     assert code == 0
     assert f"first bad commit of 1 kernel: {name} {PLANTED}" in out
     assert out.rstrip().endswith(f"show {name}")
+
+
+def test_a_merge_stands_for_all_that_it_merges(repository, tmp_path):
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", repository, clone)
+    git(clone, "checkout", "-q", "-b", "side", "HEAD~2")
+    commit(clone, "on the side", comment("side"))
+    git(clone, "checkout", "-q", "main")
+    git(clone, "merge", "-q", "--no-ff", "-m", "the merge", "side", "-s", "ours")
+    (tmp_path / "link").symlink_to(clone)
+    history = read_history(tmp_path / "link" / "compiler", "HEAD~2", "HEAD")
+    assert [each.subject for each in history.commits] == [SPACED, "eight", "the merge"]
+    assert str(history.inside) == "compiler"
 
 
 def test_where_nothing_is_bad_the_exit_code_is_3(capsys, corpus, repository):
