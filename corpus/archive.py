@@ -5,7 +5,7 @@
     manifest  = "E" length(4 bytes) msgpack(records, lost, sha256 of all before "E") checksum(8)
 
 It is written front to back without going back, and read so too. Values are those of the store, byte
-for byte. An archive that ends early, or goes on wrongly, yields what is whole and then says so.
+for byte. In an archive that is damaged all entries that are whole are found, the others are named.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from typing import BinaryIO
 import msgspec
 
 from corpus.directory import inaccessible
-from corpus.encoding import MAX_VALUE_BYTES
+from corpus.encoding import KEY_HALF, MAX_VALUE_BYTES, VALUE_MAGIC, true_key
 from corpus.record import RawItem, Unreadable
 
 MAGIC = b"KRARCH1\n"
+_ENTRY_TAG = b"R"
+_MANIFEST_TAG = b"E"
 _ENTRY = struct.Struct(">c32sI")
 _LENGTH = struct.Struct(">cI")
 _MAX_MANIFEST_BYTES = 4096
-_HASH_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 20
+_MAX_BREAKS = 1000  # a hostile file could hold millions, each of which costs a search
 
 
 class _Manifest(msgspec.Struct, frozen=True):
@@ -47,10 +50,10 @@ def write_archive(file: BinaryIO, values: Iterable[tuple[str, bytes]], lost: int
     put(MAGIC)
     records = 0
     for key, value in values:
-        put(_ENTRY.pack(b"R", bytes.fromhex(key), len(value)) + value)
+        put(_ENTRY.pack(_ENTRY_TAG, bytes.fromhex(key), len(value)) + value)
         records += 1
     manifest = msgspec.msgpack.encode(_Manifest(records, lost, digest.hexdigest()))
-    file.write(_LENGTH.pack(b"E", len(manifest)) + manifest + _checksum(manifest))
+    file.write(_LENGTH.pack(_MANIFEST_TAG, len(manifest)) + manifest + _checksum(manifest))
     return records
 
 
@@ -64,10 +67,13 @@ class Archive:
             self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
             raise inaccessible(path, error) from None
-        self._places: dict[str, tuple[int, int]] = {}
+        self._places: dict[str, tuple[int, int] | Unreadable] = {}
+        self._breaks: list[Unreadable] = []
+        self._break_count = 0
         self._manifest: _Manifest | None = None
         self._manifest_at = 0
-        self._broken = self._scan()
+        self._scan()
+        self._places = dict(sorted(self._places.items()))
         self.lost = self._manifest.lost if self._manifest else 0
 
     def close(self) -> None:
@@ -76,7 +82,7 @@ class Archive:
             self._descriptor = -1
 
     def count(self) -> int:
-        return len(self._places) + (self._broken is not None)
+        return len(self._places) + len(self._breaks)
 
     def keys(self, prefix: str) -> Iterator[str]:
         return (key for key in self._places if key.startswith(prefix))
@@ -84,19 +90,18 @@ class Archive:
     def values(self, prefix: str) -> Iterator[RawItem]:
         for key in self.keys(prefix):
             yield self._read(key)
-        if self._broken is not None:
-            yield Unreadable("", self._broken)
+        yield from self._breaks
 
     def value(self, key: str) -> RawItem | None:
         return self._read(key) if key in self._places else None
 
     def why_damaged(self) -> tuple[str, ...]:
         """Compare the whole file with its manifest."""
-        if self._broken is not None or self._manifest is None:
-            return (self._broken or "no manifest",)
+        if self._manifest is None:
+            return ("it has no whole manifest",)
         digest, at = hashlib.sha256(), 0
         while at < self._manifest_at:
-            block = self._bytes(at, min(_HASH_BLOCK_BYTES, self._manifest_at - at))
+            block = self._bytes(at, min(_BLOCK_BYTES, self._manifest_at - at))
             if not block:
                 return (f"ends at byte {at} of {self._manifest_at}",)
             digest.update(block)
@@ -106,50 +111,89 @@ class Archive:
         return ()
 
     def _read(self, key: str) -> RawItem:
-        at, length = self._places[key]
-        value = self._bytes(at, length)
-        if len(value) != length:
-            return Unreadable(key, f"ends after {len(value)} of {length} bytes")
-        return key, value
+        place = self._places[key]
+        return place if isinstance(place, Unreadable) else (key, self._bytes(*place))
 
     def _bytes(self, at: int, length: int) -> bytes:
         return os.pread(self._descriptor, length, at)
 
-    def _scan(self) -> str | None:
-        """Find every entry; say what is wrong with the file where one is not as it must be."""
-        at, last = len(MAGIC), ""
-        while True:
-            head = self._bytes(at, _ENTRY.size)
-            if head[:1] == b"E":
-                return self._scan_manifest(at)
-            if len(head) < _ENTRY.size or head[:1] != b"R":
-                return f"archive is broken at byte {at}, after {len(self._places)} records"
-            _, raw_key, length = _ENTRY.unpack(head)
-            key = raw_key.hex()
-            at += _ENTRY.size
-            if length > MAX_VALUE_BYTES or at + length > self._size:
-                return f"archive is broken at byte {at}: record {key[:12]} of {length} bytes"
-            if key <= last:
-                return f"archive is broken at byte {at}: record {key[:12]} is out of order"
-            self._places[key] = (at, length)
-            at, last = at + length, key
+    def _scan(self) -> None:
+        """Find every entry and the manifest. After a break, go on where an entry is sure to be."""
+        at: int | None = len(MAGIC)
+        while at is not None and not self._is_manifest(at) and self._break_count < _MAX_BREAKS:
+            at = self._after_entry(at) or self._after_break(at)
+        found = len(self._places) + len(self._breaks)
+        if self._manifest is None:
+            self._breaks.append(Unreadable("", "the archive ends without a whole manifest"))
+        elif self._manifest.records > found:
+            gone = self._manifest.records - found
+            self._breaks.append(Unreadable("", f"{gone} records are missing from the archive"))
 
-    def _scan_manifest(self, at: int) -> str | None:
-        _, length = _LENGTH.unpack_from(self._bytes(at, _LENGTH.size).ljust(_LENGTH.size, b"\xff"))
-        if length > _MAX_MANIFEST_BYTES:
-            return f"archive is broken at byte {at}: a manifest of {length} bytes"
-        tail = self._bytes(at + _LENGTH.size, length + 9)
-        data, checksum = tail[:length], tail[length:]
-        if checksum != _checksum(data):
-            return f"archive is broken at byte {at}: its manifest is not whole"
+    def _after_entry(self, at: int) -> int | None:
+        """Note the entry at `at` and give where the next one is; None where there is none."""
+        head = self._bytes(at, _ENTRY.size + KEY_HALF.stop)
+        if len(head) < _ENTRY.size or head[:1] != _ENTRY_TAG:
+            return None
+        raw_key: bytes
+        length: int
+        _, raw_key, length = _ENTRY.unpack_from(head)
+        start, end = at + _ENTRY.size, at + _ENTRY.size + length
+        if length > MAX_VALUE_BYTES or end > self._size:
+            return None
+        key = raw_key.hex()
+        is_sure = self._bytes(end, 1) in (_ENTRY_TAG, _MANIFEST_TAG)
+        if not is_sure and true_key(self._bytes(start, length)) is None:
+            return None
+        if head[_ENTRY.size :][KEY_HALF] == raw_key[:8] and key not in self._places:
+            self._places[key] = (start, length)
+        else:
+            self._note(true_key(self._bytes(start, length)) or key, f"the archive has it as {key}")
+        return end
+
+    def _after_break(self, at: int) -> int | None:
+        """Note that no entry is at `at`, and give where the next sure one is: values know keys."""
+        self._break_count += 1
+        head = self._bytes(at, _ENTRY.size + KEY_HALF.stop)
+        raw_key = head[1:33]
+        is_named = raw_key[:8] == head[_ENTRY.size :][KEY_HALF] and len(raw_key) == 32
+        self._note(raw_key.hex() if is_named else "", f"the archive is broken at byte {at}")
+        start = at + 1 + _ENTRY.size
+        while block := self._bytes(start, _BLOCK_BYTES):
+            found = block.find(VALUE_MAGIC)
+            if found < 0:
+                start += max(1, len(block) - len(VALUE_MAGIC) + 1)
+                continue
+            entry = start + found - _ENTRY.size
+            head = self._bytes(entry, _ENTRY.size + KEY_HALF.stop)
+            if head[:1] == _ENTRY_TAG and head[1:9] == head[_ENTRY.size :][KEY_HALF]:
+                return entry
+            start += found + 1
+        tail_at = max(at, self._size - _MAX_MANIFEST_BYTES)
+        tail = self._bytes(tail_at, _MAX_MANIFEST_BYTES)
+        tags = (tail_at + i for i, byte in enumerate(tail) if byte == _MANIFEST_TAG[0])
+        return next((tag_at for tag_at in tags if self._is_manifest(tag_at)), None)
+
+    def _note(self, key: str, reason: str) -> None:
+        if key and key not in self._places:
+            self._places[key] = Unreadable(key, reason)
+        else:
+            self._breaks.append(Unreadable("", reason))
+
+    def _is_manifest(self, at: int) -> bool:
+        """Say whether the manifest is at `at`, whole and last in the file, and read it if so."""
+        tail = self._bytes(at, _MAX_MANIFEST_BYTES)
+        if at + len(tail) != self._size or len(tail) < _LENGTH.size + 8:
+            return False
+        tag, length = _LENGTH.unpack_from(tail)
+        data, checksum = tail[_LENGTH.size : -8], tail[-8:]
+        if tag != _MANIFEST_TAG or length != len(data) or checksum != _checksum(data):
+            return False
         try:
-            manifest = msgspec.msgpack.decode(data, type=_Manifest)
-        except msgspec.MsgspecError as error:
-            return f"archive is broken at byte {at}: its manifest is none: {error}"
-        self._manifest, self._manifest_at = manifest, at
-        if manifest.records != len(self._places):
-            return f"archive holds {len(self._places)} records, its manifest {manifest.records}"
-        return None
+            self._manifest = msgspec.msgpack.decode(data, type=_Manifest)
+        except msgspec.MsgspecError:
+            return False
+        self._manifest_at = at
+        return True
 
 
 def _checksum(data: bytes) -> bytes:

@@ -27,14 +27,15 @@ from corpus.directory import (
     require_corpus,
     size_of,
 )
-from corpus.encoding import MAX_VALUE_BYTES
+from corpus.encoding import MAX_VALUE_BYTES, unseal
 from corpus.errors import (
     ChangedCorpusError,
     DamagedCorpusError,
     ForeignCorpusError,
     LockedCorpusError,
+    UnreadableError,
 )
-from corpus.key import KEY_LENGTH
+from corpus.key import KEY_LENGTH, is_key
 from corpus.record import RawItem, Unreadable
 
 # All that diskcache puts in a database. Anything else could make a plain query run for ever.
@@ -52,8 +53,10 @@ _KNOWN_OBJECTS = (
     "Settings_size_delete",
 )
 _KEY = f"CASE WHEN length(key) <= {KEY_LENGTH} THEN key ELSE substr(key, 1, {KEY_LENGTH + 1}) END"
+# SQLite gives the index's key, which may be damaged; the row has one of its own.
+_OWN_KEY = f"(SELECT {_KEY} FROM Cache own NOT INDEXED WHERE own.rowid = Cache.rowid)"
 _ROW = (
-    f"{_KEY}, raw, mode, filename IS NULL, typeof(value), length(value),"
+    f"{_KEY}, {_OWN_KEY}, raw, mode, filename IS NULL, typeof(value), length(value),"
     f" CASE WHEN length(value) <= {MAX_VALUE_BYTES} THEN value END"
 )
 _COLUMNS = frozenset(("key", "raw", "mode", "filename", "value"))
@@ -251,7 +254,9 @@ def _shown(key: object) -> str:
 
 
 def _checked(row: tuple[object, ...]) -> RawItem:
-    key, raw, mode, is_inline, kind, length, value = row
+    key, own_key, raw, mode, is_inline, kind, length, value = row
+    if key != own_key:
+        return _of_two_keys(_shown(key), _shown(own_key), value)
     if not isinstance(key, str) or raw != 1:
         return Unreadable(_shown(key), "its key is an object, not text; nothing of it was loaded")
     if mode != _MODE_RAW or not is_inline or kind != "blob":
@@ -259,3 +264,14 @@ def _checked(row: tuple[object, ...]) -> RawItem:
     if not isinstance(value, bytes):
         return Unreadable(key, f"its value has {length} bytes, {MAX_VALUE_BYTES} are allowed")
     return key, value
+
+
+def _of_two_keys(key: str, own_key: str, value: object) -> Unreadable:
+    """Name a row whose key is not the same in the index: by the one its value was made for."""
+    try:
+        unseal(key, value if isinstance(value, bytes) else b"")
+    except UnreadableError:
+        if not is_key(own_key):
+            return Unreadable(key, "its row in the database is damaged")
+        return Unreadable(own_key, f"the index of the database has it as {key!r}")
+    return Unreadable(key, f"its row in the database has it as {own_key!r}")

@@ -27,6 +27,10 @@ MAX_OCCURRENCES = 2**32 - 1
 _HEADER = struct.Struct(">2sBI8s8s")
 _MAGIC = b"KR"
 _ZSTD = 1
+VALUE_MAGIC = _MAGIC + bytes([_ZSTD])
+KEY_HALF = slice(7, 15)
+"""Where a value holds the first 8 bytes of its key."""
+
 _SCHEMA_FIRST = b"\xa6schema"
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -88,6 +92,16 @@ def unseal(key: str, value: bytes) -> Value:
     if half != expected_half:
         raise UnreadableError(f"holds the value of another record, {half.hex()}")
     raise UnreadableError(f"checksum is {checksum.hex()}, its bytes give {expected_checksum.hex()}")
+
+
+def true_key(value: bytes) -> str | None:
+    """Find the key that a whole value was made for, whatever key it is found under."""
+    try:
+        key = key_of(decode_payload(decompress(value[_HEADER.size :], MAX_PAYLOAD_BYTES)))
+        unseal(key, value)
+    except (UnreadableError, InvalidRecordError):
+        return None
+    return key
 
 
 def encode_payload(record: KernelRecord) -> bytes:
@@ -186,7 +200,7 @@ def _encode_with_extra(record: KernelRecord) -> bytes:
         place: object = fields
         for step in way:
             place = place[int(step)] if isinstance(place, list) else _child(place, step, path)
-        if not isinstance(place, dict) or name in place or name == "extra":
+        if not isinstance(place, dict) or name in place or path == "extra":
             raise InvalidRecordError(f"record: extra field {path}: its place is taken or gone")
         place[name] = msgspec.Raw(extra[path])
     return _encode(fields)

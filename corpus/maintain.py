@@ -19,6 +19,7 @@ from corpus.directory import (
     require_corpus,
     reset_state,
     size_of,
+    unwritable,
 )
 from corpus.errors import ChangedCorpusError, DamagedCorpusError, SelectionError
 from corpus.reader import Reader, decode_item, open_reader
@@ -144,8 +145,9 @@ def repair_corpus(path: Path | str, *, wait_s: float = 5.0) -> Repaired:
         with held_still(path, wait_s, exclusive=True):
             if fingerprint(path) != before:
                 raise ChangedCorpusError(path, "written to while it was mended; mend it again")
-            path.rename(backup)
-            new.rename(path)
+            _put_in_place(new, path, backup)
+    except OSError as error:
+        raise unwritable(path, error) from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return Repaired(check.records - len(check.unreadable), check.unreadable, backup)
@@ -188,6 +190,16 @@ def _lost_before_damage(path: Path) -> int | None:
     except DamagedCorpusError:
         reset_state(path)
         return None
+
+
+def _put_in_place(new: Path, path: Path, backup: Path) -> None:
+    """Rename twice, and back again if only the first succeeds."""
+    path.rename(backup)
+    try:
+        new.rename(path)
+    except OSError:
+        backup.rename(path)
+        raise
 
 
 def _unused_name(path: Path) -> Path:

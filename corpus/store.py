@@ -173,7 +173,7 @@ class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
             raise UnreadableError("value: an object or a file, not bytes; nothing was loaded")
         return value
 
-    def remove(self, file_path: object) -> None:
+    def remove(self, _file_path: object) -> None:
         """Delete nothing: no value of ours is in a file."""
 
 

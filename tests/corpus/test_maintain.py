@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from corpus import (
     CorpusError,
+    InaccessibleCorpusError,
     LockedCorpusError,
     Provenance,
     Selection,
@@ -143,6 +146,25 @@ with open_writer({str(path)!r}) as writer:
     other.communicate()
     assert os.listdir(path.parent) == ["corpus"]
     assert repair_corpus(path).kept == 2
+
+
+def test_a_repair_that_cannot_rename_leaves_the_corpus_where_it_was(
+    monkeypatch, make_corpus, make_record
+):
+    path = make_corpus(3)
+    _damage(path, key_of(make_record(0)))
+    rename = Path.rename
+
+    def refuse(self, target):
+        if target == path and ".damaged" not in self.name:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(InaccessibleCorpusError, match="input/output error"):
+        repair_corpus(path)
+    assert os.listdir(path.parent) == ["corpus"]
+    assert len(_rows(path)) == 3
 
 
 def test_repair_needs_a_directory(tmp_path, make_corpus):

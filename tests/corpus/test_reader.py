@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -225,6 +226,26 @@ def test_every_record_of_a_database_cut_short_is_accounted_for(make_corpus):
     assert 0 < len(good) < 200
     named = [item for item in items if isinstance(item, Unreadable) and item.key]
     assert len(good) + len(named) == 200 or any(item.key == "" for item in items)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_flipped_bit_of_a_database_damages_what_is_named_and_no_more(
+    make_corpus, make_record, seed
+):
+    path = make_corpus(60)
+    expected = {key_of(make_record(number)): make_record(number) for number in range(60)}
+    chance = random.Random(seed)
+    whole = (path / "cache.db").read_bytes()
+    for _ in range(8):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(4096, len(whole))] ^= 1 << chance.randrange(8)
+        (path / "cache.db").write_bytes(damaged)
+        with open_reader(path) as reader:
+            items = list(reader)
+        good = {item.key: item.record for item in items if isinstance(item, Stored)}
+        named = {item.key for item in items if isinstance(item, Unreadable)}
+        assert good.items() <= expected.items()
+        assert set(expected) - set(good) <= named or "" in named
 
 
 def test_no_damaged_page_hides_a_record(make_corpus, make_record):

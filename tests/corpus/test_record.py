@@ -94,11 +94,17 @@ def test_unknown_fields_are_kept_where_they_were(make_record):
     def change(fields):
         fields["mood"] = [1, {"deep": None}]
         fields["provenance"]["host"] = "a"
+        fields["target"]["extra"] = 1
         fields["arguments"][0]["align"] = 64
 
     payload = _payload_of(make_record(), change)
     record = decode_payload(payload)
-    assert sorted(record.extra) == ["arguments/0/align", "mood", "provenance/host"]
+    assert sorted(record.extra) == [
+        "arguments/0/align",
+        "mood",
+        "provenance/host",
+        "target/extra",
+    ]
     assert record.name == make_record().name
     again = msgspec.msgpack.decode(encode_payload(record))
     assert again == msgspec.msgpack.decode(payload)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sqlite3
@@ -24,6 +25,7 @@ from corpus import (
     Stored,
     Unreadable,
     check_corpus,
+    encode_record,
     export_corpus,
     key_of,
     merge_corpus,
@@ -196,17 +198,42 @@ def test_every_truncation_of_an_archive_is_noticed(tmp_path, make_corpus, form):
             continue
 
 
-def test_what_follows_a_break_is_accounted_for(tmp_path, make_corpus):
+def test_an_archive_cut_short_yields_what_is_whole_and_says_so(tmp_path, make_corpus):
     archive = tmp_path / "archive"
     _export(make_corpus(10), archive)
+    keys = sorted(_rows(archive))
     whole = archive.read_bytes()
-    archive.write_bytes(whole[: len(whole) // 2])
+    archive.write_bytes(whole[: whole.index(b"R" + bytes.fromhex(keys[5])) + 60])
     with open_reader(archive) as reader:
-        *good, last = reader
-        assert len(reader) == len(good) + 1
-    assert all(isinstance(item, Stored) for item in good)
-    assert isinstance(last, Unreadable)
-    assert last.reason.startswith("archive is broken at byte ")
+        items = list(reader)
+        assert len(reader) == len(items)
+    good = [item.key for item in items if isinstance(item, Stored)]
+    bad = [item.key for item in items if isinstance(item, Unreadable)]
+    assert good == keys[:5]
+    assert bad == [keys[5], ""]
+
+
+DAMAGED_BYTES = {"tag": (0,), "key": range(1, 33), "length": (33, 35, 36), "value": (50,)}
+
+
+@pytest.mark.parametrize("where", sorted(DAMAGED_BYTES))
+def test_one_damaged_entry_of_an_archive_is_named_and_costs_no_other(tmp_path, make_corpus, where):
+    archive = tmp_path / "archive"
+    _export(make_corpus(7), archive)
+    whole = archive.read_bytes()
+    keys = sorted(_rows(archive))
+    for key in keys:
+        entry = whole.index(b"R" + bytes.fromhex(key))
+        for offset in DAMAGED_BYTES[where]:
+            damaged = bytearray(whole)
+            damaged[entry + offset] ^= 0x40
+            archive.write_bytes(damaged)
+            with open_reader(archive) as reader:
+                items = list(reader)
+            # a key whose second half is damaged still shows which it was
+            assert [item.key[:16] for item in items] == [key[:16] for key in keys], (where, offset)
+            bad = [item.key[:16] for item in items if isinstance(item, Unreadable)]
+            assert bad == [key[:16]]
 
 
 @pytest.mark.parametrize(
@@ -240,22 +267,17 @@ def test_files_that_hold_no_corpus_are_told_apart(tmp_path, content, kind):
 def test_a_hostile_archive_is_unreadable(tmp_path, entry):
     (tmp_path / "file").write_bytes(b"KRARCH1\n" + entry)
     with open_reader(tmp_path / "file") as reader:
-        (item,) = reader
-    assert isinstance(item, Unreadable)
+        items = list(reader)
+    assert items
+    assert all(isinstance(item, Unreadable) for item in items)
 
 
-def test_entries_out_of_order_are_not_followed(tmp_path, make_corpus):
-    archive = tmp_path / "archive"
-    _export(make_corpus(3), archive)
-    rows = sorted(_rows(archive).items(), reverse=True)
-    data = b"".join(
-        b"R" + bytes.fromhex(key) + len(value).to_bytes(4, "big") + value for key, value in rows
-    )
-    archive.write_bytes(b"KRARCH1\n" + data)
-    with open_reader(archive) as reader:
-        good, broken = reader
-    assert good.key == rows[0][0]
-    assert broken.reason.endswith("is out of order")
+def test_a_hostile_archive_that_breaks_everywhere_is_given_up_on(tmp_path, make_record):
+    key, value = encode_record(make_record())
+    entry = b"R" + bytes.fromhex(key) + b"\xff\xff\xff\xff" + value[:16]
+    (tmp_path / "file").write_bytes(b"KRARCH1\n" + entry * 20_000)
+    with open_reader(tmp_path / "file") as reader:
+        assert len(list(reader)) == len(reader) <= 1001
 
 
 def test_a_block_that_stands_twice_in_a_text_is_unreadable(tmp_path, make_corpus):
@@ -319,6 +341,18 @@ def test_an_export_that_fails_leaves_what_was_there(tmp_path, make_corpus):
         _export(make_corpus(3), tmp_path / "archive", change=fail)
     assert (tmp_path / "archive").read_text() == "precious"
     assert sorted(os.listdir(tmp_path)) == ["archive", "corpus"]
+
+
+def test_an_export_that_cannot_rename_leaves_nothing_behind(monkeypatch, tmp_path, make_corpus):
+    path = make_corpus(3)
+
+    def refuse(source, target):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(CorpusError, match="input/output error"):
+        _export(path, tmp_path / "archive")
+    assert os.listdir(tmp_path) == ["corpus"]
 
 
 def test_export_needs_the_name_of_a_file(tmp_path, make_corpus):
