@@ -1,6 +1,7 @@
 """One affine view: a shape laid over a flat space by strides, an offset and a mask."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from compiler.ir import sym
@@ -26,7 +27,7 @@ class View:
     @classmethod
     def contiguous(cls, shape: tuple[Size, ...]) -> "View":
         """The row-major view of a whole flat space."""
-        return cls(shape, row_major(shape)).canonical()
+        return _contiguous(shape)
 
     @property
     def size(self) -> Size:
@@ -159,6 +160,11 @@ class View:
                 ]
             )
         return View(shape, strides, self.offset, mask).canonical()
+
+
+@lru_cache(maxsize=4096)
+def _contiguous(shape: tuple[Size, ...]) -> View:
+    return View(shape, row_major(shape)).canonical()
 
 
 def row_major(shape: tuple[Size, ...]) -> tuple[Size, ...]:

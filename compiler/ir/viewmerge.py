@@ -1,12 +1,14 @@
 """Two views as one: what `outer` selects of what `inner` selects, where one view can say it."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from compiler.ir import sym
 from compiler.ir.node import Size
 from compiler.ir.view import View, row_major
 
 
+@lru_cache(maxsize=16384)  # a pure function, and programs repeat their shapes
 def merge(outer: View, inner: View) -> View | None:
     """One view equal to `outer` over `inner`, or None if there is none that can be proven equal.
 

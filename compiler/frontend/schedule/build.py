@@ -36,8 +36,8 @@ class Built:
 
 def build(root: Value, memory_of: MemoryOf) -> Built:
     """The kernel that computes `root` from the values below it that are in memory."""
-    top = _Look(root, ViewStack.contiguous(root.shape), (), is_guarded=True)
     domain = _Domain(root.shape, memory_of)
+    top = domain.look(root, ViewStack.contiguous(root.shape), (), is_guarded=True)
     domain.slot(root, root)
     below: dict[_Look, tuple[_Look, ...]] = {}
     stack = [(top, False)]
@@ -61,9 +61,12 @@ def build(root: Value, memory_of: MemoryOf) -> Built:
     return Built(domain.sink(nodes[top]), tuple(domain.buffers))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Look:
-    """A value as the kernel sees it: through a view over the output axes and open reduce axes."""
+    """A value as the kernel sees it: through a view over the output axes and open reduce axes.
+
+    Made by `_Domain.look`, so equal looks are one object.
+    """
 
     value: Value
     stack: ViewStack
@@ -81,6 +84,15 @@ class _Domain:
     inner: list[int] = field(default_factory=list)
     slots: dict[Hashable, int] = field(default_factory=dict)
     buffers: list[Value] = field(default_factory=list)
+    looks: dict[tuple[Value, ViewStack, Shape, bool], _Look] = field(default_factory=dict)
+
+    def look(self, value: Value, stack: ViewStack, inner: Shape, *, is_guarded: bool) -> _Look:
+        """The one look of that kind."""
+        key = (value, stack, inner, is_guarded)
+        found = self.looks.get(key)
+        if found is None:
+            found = self.looks[key] = _Look(value, stack, inner, is_guarded)
+        return found
 
     def open(self, sizes: Shape) -> None:
         """Make reduce axes of these sizes, if there are none yet."""
@@ -167,15 +179,21 @@ def _below(look: _Look, domain: _Domain) -> tuple[_Look, ...]:
         case Kind.ELEMENTWISE:
             # f(0) is not 0: whoever pads an elementwise value guards it. Casts keep 0.
             is_guarded = look.is_guarded if value.arg is Op.CAST else True
-            return tuple([_Look(s, look.stack, look.inner, is_guarded) for s in value.src])
+            return tuple(
+                [
+                    domain.look(source, look.stack, look.inner, is_guarded=is_guarded)
+                    for source in value.src
+                ]
+            )
         case Kind.REDUCE:
             return (_under_reduce(look, domain),)
         case Kind.CONTIGUOUS:
-            return (_Look(value.src[0], look.stack, look.inner, look.is_guarded),)
+            source = value.src[0]
+            return (domain.look(source, look.stack, look.inner, is_guarded=look.is_guarded),)
         case _:
             is_guarded = domain.needs_guard(value) if value.kind is Kind.PAD else look.is_guarded
             seen = view_of(value).compose(look.stack)
-            return (_Look(value.src[0], seen, look.inner, is_guarded),)
+            return (domain.look(value.src[0], seen, look.inner, is_guarded=is_guarded),)
 
 
 def _under_reduce(look: _Look, domain: _Domain) -> _Look:
@@ -187,7 +205,7 @@ def _under_reduce(look: _Look, domain: _Domain) -> _Look:
     kept = tuple([axis for axis in range(source.ndim) if axis not in axes])
     rows = ViewStack.contiguous(source.shape).permute((*kept, *axes))
     seen = rows.compose(extend(look.stack, sizes))
-    return _Look(source, seen, sizes, is_guarded=True)
+    return domain.look(source, seen, sizes, is_guarded=True)
 
 
 def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
