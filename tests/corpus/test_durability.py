@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import subprocess
@@ -11,7 +12,17 @@ from collections import Counter
 
 import pytest
 
-from corpus import Status, Stored, check_corpus, open_reader
+from corpus import (
+    EmptyCorpusError,
+    KernelRecord,
+    MissingCorpusError,
+    Status,
+    Stored,
+    Target,
+    check_corpus,
+    open_reader,
+    open_writer,
+)
 
 WRITER = """
 import sys
@@ -72,6 +83,32 @@ def test_eight_killed_writers_lose_nothing_they_acknowledged(tmp_path, seed):
         assert (records[ast].status, records[ast].source) == (Status.FINISHED, ast * 50)
     for ast, count in starts.items():  # a writer may have been killed before it could say so
         assert count <= records[ast].provenance.occurrences <= count + 8
+
+
+MAKER = """
+import sys, time
+import corpus
+print(flush=True)
+with corpus.open_writer(sys.argv[1]) as writer:
+    writer.add(corpus.KernelRecord(kind="k", ast="a", target=corpus.Target("llvm", "x")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_a_writer_killed_while_it_makes_a_corpus_stands_in_nobodys_way(tmp_path, seed):
+    path = tmp_path / "corpus"
+    maker = subprocess.Popen([sys.executable, "-c", MAKER, path], stdout=subprocess.PIPE)
+    maker.stdout.readline()
+    time.sleep(random.Random(seed).random() * 0.02)
+    maker.kill()
+    maker.communicate()
+    with contextlib.suppress(MissingCorpusError, EmptyCorpusError), open_reader(path) as reader:
+        assert check_corpus(reader).is_whole
+    with open_writer(path) as writer:
+        writer.add(KernelRecord(kind="k", ast="b", target=Target("llvm", "x")))
+    with open_reader(path) as reader:
+        assert {item.record.ast for item in reader} >= {"b"}
 
 
 @pytest.mark.slow

@@ -9,6 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import diskcache
 import pytest
@@ -145,6 +147,28 @@ def test_reading_changes_not_one_byte(make_corpus, has_log):
         assert reader.why_damaged() == ()
         assert _bytes_of(path) == before
     assert _bytes_of(path) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving up rights needs root")
+@pytest.mark.parametrize("has_log", [False, True])
+def test_a_place_that_cannot_be_written_is_read_all_the_same(make_corpus, has_log):
+    place = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    place.chmod(0o755)
+    shutil.copytree(make_corpus(3), place / "corpus")
+    if has_log:
+        _leave_a_log(place / "corpus")
+    before = _bytes_of(place / "corpus")
+    program = f"""
+import os, sys
+import corpus
+os.setuid(65534)
+with corpus.open_reader({str(place / "corpus")!r}) as reader:
+    print(len(list(reader)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"{3 + has_log}\n", "")
+    assert _bytes_of(place / "corpus") == before
+    shutil.rmtree(place)
 
 
 @pytest.mark.parametrize("name", ["with space", "per%20cent", "what?mode=rw", "a#b", "ünï", "-x"])
