@@ -132,8 +132,8 @@ def _digest(stored: Stored) -> str | None:
 
 def _files(compiler: Path, backend: str) -> Iterator[tuple[str, Path]]:
     """What could change the sources of a backend: names and files, in order."""
-    backends = compiler / "backends"
-    others = [path for path in backends.iterdir() if path.is_dir() and path.name != backend]
+    others = [path.parent for path in compiler.glob("backends/*/__init__.py")]
+    others = [path for path in others if path.name != backend]
     aside = {compiler / name for name in _ASIDE} | {compiler / f"{name}.py" for name in _ASIDE}
     skipped = {*others, *aside}
     for path in sorted(compiler.rglob("*")):
