@@ -1,5 +1,6 @@
 """The whole table in one run. To add a part: a function, and a line in PARTS."""
 
+import argparse
 import shutil
 import sys
 import tempfile
@@ -23,20 +24,39 @@ GOAL_REPLAY = "640/s on Zen 5"
 
 def programs() -> list[tuple[str, ...]]:
     """The commands whose kernels are measured."""
-    found: list[tuple[str, ...]] = [(sys.executable, "-m", "benchmarks.programs")]
+    found: list[tuple[str, ...]] = [(sys.executable, "-m", "benchmarks.tensors")]
     if MODEL.exists():
         found.append((sys.executable, "-m", "compiler.onnx", str(MODEL)))
     return found
+
+
+def _fastest(module: str, *arguments: str, python: str = sys.executable) -> tuple[int, float]:
+    """Kernels, and kernels per second, of the best of some processes."""
+    runs = [measure(module, *arguments, python=python) for _ in range(ROUNDS)]
+    best = min(runs, key=lambda found: found["seconds"])
+    return int(best["kernels"]), best["kernels"] / best["seconds"]
+
+
+def peer_speed(directory: Path, peer: str) -> list[Row]:
+    """AST to source of the tensor programs alone, beside another compiler's."""
+    corpus = directory / "programs"
+    run((*REPLAY, "capture", "--corpus", str(corpus), "--", *programs()[0]))
+    rows: list[Row] = []
+    for backend in GOALS:
+        kernels, ours = _fastest("compile_speed", str(corpus), backend)
+        others, theirs = _fastest("peer", backend, python=peer)
+        what = f"AST to source, {backend}, tensor programs"
+        texts = (f"{ours:.0f} kernels/s ({kernels})", f"{theirs:.0f} tinygrad ({others})")
+        rows.append(Row(what, *texts, f"{ours / theirs:.1f}", "10"))
+    return rows
 
 
 def compile_speed(corpus: Path) -> list[Row]:
     """Kernels per second from AST to source."""
     rows: list[Row] = []
     for backend, goal in GOALS.items():
-        runs = [measure("compile_speed", str(corpus), backend) for _ in range(ROUNDS)]
-        best = min(runs, key=lambda found: found["seconds"])
-        rate = best["kernels"] / best["seconds"]
-        what = f"AST to source, {backend}, {best['kernels']:.0f} kernels"
+        kernels, rate = _fastest("compile_speed", str(corpus), backend)
+        what = f"AST to source, {backend}, {kernels} kernels"
         rows.append(Row(what, f"{rate:.0f} kernels/s", goal=goal))
     return rows
 
@@ -90,14 +110,23 @@ PARTS: tuple[Callable[[Path], list[Row]], ...] = (
 
 
 def main() -> None:
-    """Capture the programs, then measure; the parts named as arguments, or all."""
-    wanted = sys.argv[1:] or [part.__name__ for part in PARTS]
+    """Capture the programs, then measure."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    names = [part.__name__ for part in PARTS]
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {' '.join(names)}")
+    parser.add_argument("--peer", metavar="PYTHON", help="one that has tinygrad 0.10.2")
+    given = parser.parse_args()
+    if set(given.parts) - set(names):
+        parser.error(f"a part is one of {' '.join(names)}")
     print(describe())
     with tempfile.TemporaryDirectory(prefix="kernel-replay-bench-") as directory:
         corpus = Path(directory) / "corpus"
         for command in programs():
             run((*REPLAY, "capture", "--corpus", str(corpus), "--", *command))
+        wanted = given.parts or names
         rows = [row for part in PARTS if part.__name__ in wanted for row in part(corpus)]
+        if given.peer:
+            rows = [*peer_speed(Path(directory), given.peer), *rows]
     print(render(rows), end="")
 
 

@@ -1,4 +1,4 @@
-"""Tensor programs of the kind people write; `python -m benchmarks.programs` runs them all.
+"""Tensor programs of the kind people write; `python -m benchmarks.tensors` runs them all.
 
 To add one: a function of a tensor class, and its name in PROGRAMS. The class is an argument, so
 that a compiler with the same tensor methods can be measured on the same programs.
@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from compiler import Tensor
 
 Values = tuple[Any, ...]  # of the class that was given
 
@@ -78,14 +76,3 @@ PROGRAMS: tuple[Callable[[Any], Values], ...] = (
     convolutions,
     movements,
 )
-
-
-def main() -> None:
-    """Compute every value of every program."""
-    for program in PROGRAMS:
-        for value in program(Tensor):
-            value.numpy()
-
-
-if __name__ == "__main__":
-    main()
