@@ -113,18 +113,25 @@ def _enter(key: tuple[Any, ...], node: Node) -> Node:
         found = other()
         if found is not None:
             return found
-        _remove(other)
-    while _dead:
-        _remove(_dead.pop())  # which may kill the sources, if only the key held them
+        with _lock:
+            _remove(other)
+    if _dead:
+        _bury()
     return node
 
 
+def _bury() -> None:
+    """Take what died out of the table, and what dies with it because only a key held it."""
+    with _lock:  # one thread at a time takes from _dead
+        while _dead:
+            _remove(_dead.pop())
+
+
 def _remove(entry: ref[Node]) -> None:
-    """Take a dead entry out of the table, if it is still there."""
+    """Take a dead entry out of the table, if it is still there. For owners of the lock."""
     assert isinstance(entry, _Entry)
-    with _lock:
-        if _table.get(entry.key) is entry:
-            del _table[entry.key]
+    if _table.get(entry.key) is entry:
+        del _table[entry.key]
 
 
 def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, ...], Attr]:

@@ -1,0 +1,52 @@
+"""One node per (op, dtype, src, attr), from however many threads, and no longer than it is used."""
+
+import gc
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from weakref import ref
+
+import pytest
+
+from compiler.ir import INT32, Op, const, intern
+
+THREADS = 4
+
+
+@pytest.fixture
+def _switching_often():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def _chain(name, barrier=None):
+    if barrier is not None:
+        barrier.wait()
+    nodes = [intern(Op.VAR, INT32, (), (name, 0, 10))]
+    for number in range(200):
+        nodes.append(intern(Op.ADD, INT32, (nodes[-1], const(INT32, number))))
+    return nodes
+
+
+@pytest.mark.usefixtures("_switching_often")
+def test_threads_that_make_equal_nodes_get_the_same_ones():
+    with ThreadPoolExecutor(THREADS) as pool:
+        for name in ("a", "b", "a", "c", "a") * 4:  # those of the first time are dying by then
+            barrier = Barrier(THREADS)
+            chains = list(pool.map(_chain, [name] * THREADS, [barrier] * THREADS))
+            for first, *others in zip(*chains, strict=True):
+                assert all(other is first for other in others)
+
+
+def test_a_graph_that_nobody_uses_is_freed():
+    first = ref(_chain("freed")[0])
+    for _ in range(2):  # what died leaves the table when the next node enters it
+        intern(Op.VAR, INT32, (), ("another", 0, 1))
+        gc.collect()
+    assert first() is None
+
+
+def test_constants_are_told_apart_by_their_bits():
+    assert len({id(const(INT32, value)) for value in (0, 1, False, True, 0.0)}) == 2
