@@ -1,0 +1,46 @@
+"""What a Rule says of itself is true: where it need not be called, it would do nothing."""
+
+from itertools import product
+
+import pytest
+
+from compiler.ir import BINARY, BOOL, COMPARISONS, FLOAT32, INT32, Op, const, intern
+from compiler.rules import ALL, Builder
+
+_VALUES = tuple(sorted(BINARY | COMPARISONS, key=lambda op: op.name))
+_FLAGGED = [rule for rule in ALL if rule.constant or rule.exact]
+
+
+def _integers():
+    x, y = (intern(Op.VAR, INT32, (), (name, 0, 9)) for name in "xy")
+    three = const(INT32, 3)
+    made = [intern(op, INT32, (x, three)) for op in (Op.ADD, Op.MUL, Op.IDIV, Op.MOD)]
+    return [x, y, *made, intern(Op.ADD, INT32, (x, y)), three]
+
+
+def _operands():
+    integers = _integers()
+    floats = [intern(Op.CAST, FLOAT32, (x,)) for x in integers[:2]]
+    floats += [intern(op, FLOAT32, (floats[0], const(FLOAT32, 1.0))) for op in (Op.ADD, Op.MUL)]
+    bools = [intern(Op.LT, BOOL, (integers[0], x)) for x in integers[1:3]]
+    vectors = [intern(Op.SPLAT, INT32.vec(4), (x,)) for x in integers[:2]]
+    return [integers, [*floats, const(FLOAT32, 1.0)], [*bools, const(BOOL, True)], vectors]
+
+
+def _nodes(op):
+    for values in _operands():
+        for x, y in product(values, values):
+            dtype = BOOL.vec(x.dtype.count) if op in COMPARISONS else x.dtype
+            yield intern(op, dtype, (x, y))
+
+
+def _is_called(rule, node):
+    has_constant = any(child.op in (Op.CONST, Op.SPLAT) for child in node.src)
+    return (has_constant or not rule.constant) and not (rule.exact and node.src[0].dtype.is_float)
+
+
+@pytest.mark.parametrize("rule", _FLAGGED, ids=lambda rule: rule.name)
+def test_a_rule_does_nothing_where_it_is_not_called(rule):
+    for op in rule.ops:
+        for node in _nodes(op) if op in _VALUES else ():
+            assert _is_called(rule, node) or rule.apply(Builder(), node) is None, node
