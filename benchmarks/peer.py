@@ -30,7 +30,7 @@ class Wrapped:
     def __getattr__(self, name: str) -> Callable[..., "Wrapped"]:
         function = getattr(self.tensor, _NAMES.get(name, name))
 
-        def call(*arguments: Any, **options: Any) -> "Wrapped":  # noqa: ANN401
+        def call(*arguments: Any, **options: Any) -> "Wrapped":  # noqa: ANN401  # an array of either package
             if "keepdims" in options:
                 options["keepdim"] = options.pop("keepdims")
             if name == "var":
@@ -48,23 +48,23 @@ class Wrapped:
         first, *rest = [part.tensor for part in parts]
         return Wrapped(first.cat(*rest, dim=axis))
 
-    def __getitem__(self, index: Any) -> "Wrapped":  # noqa: ANN401
+    def __getitem__(self, index: Any) -> "Wrapped":  # noqa: ANN401  # an array of either package
         return Wrapped(self.tensor[index])
 
-    def __add__(self, other: Any) -> "Wrapped":  # noqa: ANN401
+    def __add__(self, other: Any) -> "Wrapped":  # noqa: ANN401  # an array of either package
         return Wrapped(self.tensor + _unwrap(other))
 
-    def __sub__(self, other: Any) -> "Wrapped":  # noqa: ANN401
+    def __sub__(self, other: Any) -> "Wrapped":  # noqa: ANN401  # an array of either package
         return Wrapped(self.tensor - _unwrap(other))
 
-    def __mul__(self, other: Any) -> "Wrapped":  # noqa: ANN401
+    def __mul__(self, other: Any) -> "Wrapped":  # noqa: ANN401  # an array of either package
         return Wrapped(self.tensor * _unwrap(other))
 
-    def __matmul__(self, other: Any) -> "Wrapped":  # noqa: ANN401
+    def __matmul__(self, other: Any) -> "Wrapped":  # noqa: ANN401  # an array of either package
         return Wrapped(self.tensor @ _unwrap(other))
 
 
-def _unwrap(value: Any) -> Any:  # noqa: ANN401
+def _unwrap(value: Any) -> Any:  # noqa: ANN401  # an array of either package
     return value.tensor if isinstance(value, Wrapped) else value
 
 

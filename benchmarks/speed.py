@@ -16,7 +16,7 @@ stay_on_one_core()  # before NumPy's BLAS and our runtime count the cores
 
 import numpy as np  # noqa: E402  # see the line above
 
-from compiler import CompileFinished, Tensor, observing, open_device  # noqa: E402
+from compiler import CompileFinished, Tensor, observing, open_device  # noqa: E402  # after the environment is set
 
 ROUNDS = 15
 ELEMENTS = 1 << 24  # 64 MiB of float32: an array is larger than the caches
@@ -50,7 +50,7 @@ def streams() -> dict[str, float]:
     return {"numpy": peer, "add": 3 * size / add, "row_sum": size / row_sum}
 
 
-def kernel(function: Callable[..., Any], *arrays: Any) -> Call:  # noqa: ANN401
+def kernel(function: Callable[..., Any], *arrays: Any) -> Call:  # noqa: ANN401  # an array of either package
     """The one kernel of `function(*tensors)`, over buffers of its own; checked by its result."""
     finished: list[CompileFinished] = []
     with observing(lambda e: finished.append(e) if isinstance(e, CompileFinished) else None):
@@ -67,7 +67,7 @@ def kernel(function: Callable[..., Any], *arrays: Any) -> Call:  # noqa: ANN401
     return lambda: executable(buffers, {})
 
 
-def _triad(a: Any, b: Any, c: Any) -> Call:  # noqa: ANN401
+def _triad(a: Any, b: Any, c: Any) -> Call:  # noqa: ANN401  # an array of either package
     """a = b + 3 * c block by block."""
     scaled = np.empty(BLOCK, b.dtype)
 
@@ -92,13 +92,13 @@ def _seconds(call: Call) -> float:
     return time.process_time() - started
 
 
-def _random(*shape: int) -> Any:  # noqa: ANN401
+def _random(*shape: int) -> Any:  # noqa: ANN401  # an array of either package
     array = _empty(*shape)
     array[...] = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
     return array
 
 
-def _empty(*shape: int) -> Any:  # noqa: ANN401
+def _empty(*shape: int) -> Any:  # noqa: ANN401  # an array of either package
     """Aligned to a cache line like our buffers: NumPy's own arrays are not, and half as fast."""
     size = 4 * math.prod(shape)
     raw = np.empty(size + ALIGNMENT, np.uint8)

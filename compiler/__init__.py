@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         subscribe,
         unsubscribe,
     )
-    from compiler.options import CompileOptions, flatten, unflatten
+    from compiler.options import CompileOptions, Transcendental, flatten, unflatten
     from compiler.target import Target, find_target
 
 # A name is imported when it is first asked for: parts of the compiler start without the whole.
@@ -45,6 +45,7 @@ _HOMES = {
     "OptionError": "errors",
     "ParseError": "errors",
     "Target": "target",
+    "Transcendental": "options",
     "Tensor": "frontend",
     "compile_kernel": "compile",
     "compiling": "frontend",
@@ -69,7 +70,7 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
     "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "Node",
-    "OptionError", "ParseError", "Target", "Tensor", "compile_kernel", "compiling", "find_target",
-    "flatten", "observing", "open_device", "parse_node", "print_node", "subscribe", "unflatten",
-    "unsubscribe",
+    "OptionError", "ParseError", "Target", "Tensor", "Transcendental", "compile_kernel",
+    "compiling", "find_target", "flatten", "observing", "open_device", "parse_node", "print_node",
+    "subscribe", "unflatten", "unsubscribe",
 ]  # fmt: skip

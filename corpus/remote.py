@@ -27,11 +27,11 @@ from corpus.writer import Writer
 
 try:
     import obstore  # type: ignore[import-not-found, unused-ignore]  # an extra
-    from obstore.exceptions import (  # type: ignore[import-not-found, unused-ignore]
+    from obstore.exceptions import (  # type: ignore[import-not-found, unused-ignore]  # an extra that may be missing
         AlreadyExistsError,
         BaseError,
     )
-    from obstore.store import (  # type: ignore[import-not-found, unused-ignore]
+    from obstore.store import (  # type: ignore[import-not-found, unused-ignore]  # an extra that may be missing
         ObjectStore,
         from_url,
     )
@@ -67,7 +67,7 @@ def open_store(
         if url.startswith("file:"):
             return from_url(url, mkdir=True)
         # Which config goes with an address shows when it is opened; its types are one per store.
-        store: ObjectStore = from_url(  # type: ignore[call-overload, unused-ignore]
+        store: ObjectStore = from_url(  # type: ignore[call-overload, unused-ignore]  # an extra that may be missing
             url, config=dict(config or {}), client_options={"allow_http": allow_http}
         )
         return store

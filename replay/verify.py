@@ -11,11 +11,10 @@ from math import prod
 
 import numpy as np
 
-from compiler import Compiled
+from compiler import Compiled, Transcendental
 from compiler.backends import Argument, Device, Executable, Program, size_value
 from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, Bound, evaluate_with_bound
 from compiler.ir import Node, Op, toposort
-from compiler.options import Transcendental
 from replay.inputs import (
     ATTEMPTS,
     Array,

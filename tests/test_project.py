@@ -94,7 +94,7 @@ PLANTED = {
     "compiler/ir/planted_layer.py": "import compiler.observe",
     "replay/planted_a.py": "import replay.planted_b",
     "replay/planted_b.py": "import replay.planted_a",
-    "compiler/backends/reference.py": "import compiler.target",
+    "compiler/backends/reference/planted.py": "import compiler.target",
     "corpus/planted_homes.py": "import diskcache, hypothesis, llvmlite, obstore, onnx, pyopencl",
 }
 

@@ -50,7 +50,7 @@ def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | No
             reason = f"op {node.op.name} does not belong to the {spec.value} form"
         if reason is not None:
             raise VerifyError(f"{where}: {node!r}: {reason}")
-        set_is_checked(node, True)  # noqa: FBT003  # a slot's setter
+        set_is_checked(node, True)  # noqa: FBT003  # the setter of a slot
     reason = rules.check_graph(root, order)
     if reason is not None:
         raise VerifyError(f"{where}: {reason}")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.ir import VOID, DType, Node, Op, const, intern, toposort
+from compiler.ir import VOID, Node, Op, const, intern, toposort
 from compiler.kernel.axis import Pad
 from compiler.kernel.indexing import Indexer, index_dtype
 from compiler.kernel.kernel import Kernel, root_origin
-from compiler.rules import Builder
+from compiler.rules import Builder, identity
 
 _EFFECTS = (Op.STORE, Op.SINK)
 _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
@@ -22,22 +22,6 @@ def to_nodes(kernel: Kernel, builder: Builder) -> Node:
     stores = [lowering.store(node) for node in kernel.ast.src]
     loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
     return intern(Op.SINK, VOID, tuple(stores), (loops,))
-
-
-def reduce_identity(op: Op, dtype: DType) -> Node:
-    """The value that leaves every other unchanged under `op`, bit for bit."""
-    zero = -0.0 if dtype.is_float else 0  # -0.0 + -0.0 is -0.0, 0.0 + -0.0 is 0.0
-    ones = True if dtype.lowest is False else -1
-    value = {
-        Op.ADD: zero,
-        Op.MUL: 1,
-        Op.MAX: dtype.lowest,
-        Op.MIN: dtype.highest,
-        Op.AND: ones,
-        Op.OR: 0,
-        Op.XOR: 0,
-    }[op]
-    return const(dtype, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +110,7 @@ class _Lowering:
         value = self.value(node.src[0], inner)
         guard = self.index.all_of([guard for name in names for guard in loops.guards[name]])
         if guard is not None:
-            value = self.index.builder.where(guard, value, reduce_identity(op, node.dtype))
+            value = self.index.builder.where(guard, value, identity(op, node.dtype))
         owners = {axis.name: root_origin(self.kernel, axis.origin) for axis in self.kernel.axes}
         ranges = [loops.ranges[axis] for axis, owner in owners.items() if owner in names]
         return intern(Op.FOLD, node.dtype, (value, *ranges), (op, 1))

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from compiler.ir import Node, Op, toposort
 from compiler.options import Transcendental
 from compiler.passes.context import Context
-from compiler.rules import DECOMPOSITIONS, Builder
-from compiler.rules.decompose import FUNCTIONS, LOWERINGS, Lowering, lower
+from compiler.rules import DECOMPOSITIONS, FUNCTIONS, LOWERINGS, Builder, Lowering, lower
 
 _NO_FUNCTIONS: Mapping[Op, Lowering] = {}
 

@@ -15,8 +15,7 @@ from compiler.ir import (
     intern,
 )  # fmt: skip
 from compiler.passes.context import Context
-from compiler.rules import Builder
-from compiler.rules.halves import FORMATS, multiply_add, narrow
+from compiler.rules import FORMATS, Builder, multiply_add, narrow
 
 _ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
 _STORAGE = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from compiler.ir import FLOAT32, FLOAT64, VOID, Node, Op, intern
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges
-from compiler.rules import Builder
-from compiler.rules.decompose import combine, identity
+from compiler.rules import Builder, combine, identity
 
 _FOLD = Op.FOLD
 _FUSED = (FLOAT32, FLOAT64)  # of 16-bit floats the product is rounded before it is added

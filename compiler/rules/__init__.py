@@ -3,7 +3,9 @@
 from compiler.rules import algebra, compare, divmod, fold, gates
 from compiler.rules.builder import Application, Rule, RulesByOp, index_by_op
 from compiler.rules.builder import Builder as RuleBuilder
+from compiler.rules.decompose import FUNCTIONS, LOWERINGS, Lowering, combine, identity, lower
 from compiler.rules.fold import cast_value, constant_of
+from compiler.rules.halves import FORMATS, multiply_add, narrow
 from compiler.rules.linear import build_linear, exact_interval, exact_linear, linear
 from compiler.rules.transcendental import DECOMPOSITIONS, MAX_ULP
 
@@ -29,16 +31,25 @@ class Builder(RuleBuilder):
 __all__ = [
     "ALL",
     "DECOMPOSITIONS",
+    "FORMATS",
+    "FUNCTIONS",
+    "LOWERINGS",
     "MAX_ULP",
     "Application",
     "Builder",
+    "Lowering",
     "Rule",
     "RulesByOp",
     "build_linear",
     "cast_value",
+    "combine",
     "constant_of",
     "exact_interval",
     "exact_linear",
+    "identity",
     "index_by_op",
     "linear",
+    "lower",
+    "multiply_add",
+    "narrow",
 ]

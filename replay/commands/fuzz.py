@@ -6,9 +6,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from compiler.observe import CompileStarted
-from compiler.options import DEFAULT
-from compiler.target import find_target
+from compiler import CompileOptions, CompileStarted, find_target
 from corpus import Provenance, key_of, open_writer
 from replay.codec import started_record
 from replay.commands.common import print_json, showing_progress, with_errors
@@ -101,7 +99,7 @@ def _store(tally: Tally, path: Path) -> dict[str, str]:
             example = find.example
             target = find_target(example.backends[0] if example.backends else BACKENDS[0])
             record = replace(
-                started_record(CompileStarted(example.ast, target, DEFAULT, example.opts)),
+                started_record(CompileStarted(example.ast, target, CompileOptions(), example.opts)),
                 provenance=Provenance(test_id=f"fuzz: {signature}"),
             )
             writer.add(record)

@@ -11,9 +11,9 @@ import msgspec
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from compiler import Target, find_target
 from compiler.ir import Node, print_node
 from compiler.kernel import Opt, format_opts, from_ast
-from compiler.target import Target, find_target
 from replay.fuzz.asts import asts
 from replay.fuzz.examine import Examined, Failure, Question
 from replay.fuzz.lab import Lab

@@ -4,11 +4,17 @@ from hashlib import sha256
 
 import msgspec
 
-from compiler import compile_kernel, open_device, parse_node, print_node
-from compiler.compiled import Compiled
-from compiler.errors import CompilerError, DeviceError
+from compiler import (
+    Compiled,
+    CompilerError,
+    DeviceError,
+    compile_kernel,
+    find_target,
+    open_device,
+    parse_node,
+    print_node,
+)
 from compiler.kernel import parse_opts
-from compiler.target import find_target
 from replay.outcome import Numerics
 from replay.verify import verify
 

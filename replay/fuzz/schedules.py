@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from hypothesis import strategies as st
 
+from compiler import Target
 from compiler.ir import AxisKind, Node
 from compiler.kernel import (
     Group,
@@ -20,7 +21,6 @@ from compiler.kernel import (
     from_ast,
     iterations,
 )
-from compiler.target import Target
 
 MOST_OPTS = 6
 MOST_LANES = 64  # PoCL takes 15 s to build 2,000 statements

@@ -44,7 +44,7 @@ def _names(reader, **fields) -> list[str]:
 
 
 def test_the_first_digits_of_a_key_name_a_record(reader):
-    for key in reader.keys():  # noqa: SIM118 - a reader is no mapping
+    for key in reader.keys():  # noqa: SIM118  # as a reader is no mapping
         assert resolve_key(reader, key) == key
         assert resolve_key(reader, key[:10]) == key
         assert resolve_key(reader, key[:10].upper()) == key
