@@ -4,7 +4,7 @@ import re
 
 from compiler.backends import Backend, Launch, Program, arguments_of, find_backend, launch_of
 from compiler.compiled import Compiled
-from compiler.errors import CompilerError, DTypeError
+from compiler.errors import CompilerError, DTypeError, IllegalOptError, IRError, OptionError
 from compiler.estimates import estimates
 from compiler.ir import FLOAT64, Node, Spec, toposort, verify
 from compiler.kernel import Kernel, Opt, apply_all, choose, from_ast, kernel_name, to_nodes
@@ -25,6 +25,7 @@ def compile_kernel(
 
     Raises a CompilerError that names what is wrong: the AST, an opt, an option or a pass.
     """
+    _check_types(ast, target, options, opts)
     started = CompileStarted(ast, target, options, opts)
     notify(started)
     try:
@@ -34,6 +35,18 @@ def compile_kernel(
         raise
     notify(CompileFinished(started, compiled))
     return compiled
+
+
+def _check_types(ast: object, target: object, options: object, opts: object) -> None:
+    """Refuse what is no question at all, before it is one for an observer."""
+    if not isinstance(ast, Node):
+        raise IRError(f"ast is {ast!r:.60}: use a Node, parse_node makes one of its text")
+    if not isinstance(target, Target):
+        raise OptionError(f"target is {target!r:.60}: use a Target, find_target knows them by name")
+    if not isinstance(options, CompileOptions):
+        raise OptionError(f"options are {options!r:.60}: use CompileOptions")
+    if opts is not None and not isinstance(opts, tuple):
+        raise IllegalOptError(f"opts are {opts!r:.60}: use a tuple of opts, or None for a choice")
 
 
 def _compile(

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from compiler.errors import OptionError
 
+Scalar = int | float | bool | str | None
+
 
 class Transcendental(Enum):
     """Who computes exp2, log2, sin, ...: IEEE operations in the IR, or the platform's functions."""
@@ -21,10 +23,31 @@ class Heuristics(Enum):
     NONE = "none"
 
 
+def _check_types(group: object, prefix: str) -> None:
+    """Refuse a value that is not of its default's type; a bool is no int here."""
+    assert is_dataclass(group)
+    for field in fields(group):
+        value, like = getattr(group, field.name), field.default
+        if like is not None and type(value) is not type(like):
+            kind = type(like).__name__
+            raise OptionError(
+                f"option {prefix}{field.name} is {value!r}: use a value of type {kind}"
+            )
+
+
+def _named(value: Scalar) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise OptionError(f"option name is {value!r}: use a string")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class MathOptions:
     transcendental: Transcendental = Transcendental.PORTABLE
     fma: bool = True  # a product that feeds a sum reduce becomes MULACC
+
+    def __post_init__(self) -> None:
+        _check_types(self, "math.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +73,7 @@ class ScheduleOptions:
     max_unrolled: int = 64  # copies of a statement from which on nothing more is unrolled
 
     def __post_init__(self) -> None:
+        _check_types(self, "schedule.")
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
@@ -64,11 +88,14 @@ class CompileOptions:
     schedule: ScheduleOptions = ScheduleOptions()
     name: str | None = None
 
+    def __post_init__(self) -> None:
+        _check_types(self, "")
+        _named(self.name)
+
 
 DEFAULT = CompileOptions()
 
 _T = TypeVar("_T")
-Scalar = int | float | bool | str | None
 
 
 def flatten(options: CompileOptions) -> dict[str, Scalar]:
@@ -99,12 +126,6 @@ def unflatten(values: dict[str, Scalar]) -> CompileOptions:
         schedule=_group(ScheduleOptions, "schedule.", values),
         name=_named(values.get("name")),
     )
-
-
-def _named(value: Scalar) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise OptionError(f"option name is {value!r}: use a string")
-    return value
 
 
 def _group(group: type[_T], prefix: str, values: dict[str, Scalar]) -> _T:

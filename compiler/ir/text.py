@@ -83,6 +83,8 @@ _PRINTERS: dict[Field, Callable[[Attr, Mapping[Node, int]], str]] = {
 
 def parse_node(text: str) -> Node:
     """The root node of `text`, never folded. A ParseError names the line and what is wrong."""
+    if not isinstance(text, str):
+        raise ParseError(f"text is {type(text).__name__}: use a str")
     lines = text.split("\n")
     if lines[0] != HEADER:
         raise ParseError(

@@ -11,7 +11,7 @@ from compiler.ir.viewstack import ViewStack
 from compiler.ir.wellformed import why_malformed
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
-_SINK = Op.SINK
+_SINK, _FOLD, _WRITE, _BUFFER = Op.SINK, Op.FOLD, Op.WRITE, Op.BUFFER
 _OWNED = frozenset((Op.ACC, Op.RANGE))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _CLOSING = frozenset((Op.END, Op.ENDIF))
@@ -172,11 +172,45 @@ def _check_lowered(root: Node, order: list[Node]) -> str | None:
     return None
 
 
+def _check_indexed(root: Node, order: list[Node]) -> str | None:
+    return _check_lowered(root, order) or _why_unclosed(order)
+
+
+def _why_unclosed(order: list[Node]) -> str | None:
+    """A WRITE to an argument may not depend on a reduce axis outside of the FOLD that closes it."""
+    bits = {node: 1 << place for place, node in enumerate(filter(_is_folded, order))}
+    if not bits:
+        return None
+    free = dict(bits)
+    for node in order:
+        loops = 0
+        for child in node.src:
+            loops |= free.get(child, 0)
+        if not loops:
+            continue
+        if node.op is _FOLD:
+            for axis in node.src[node.attr[1] :]:
+                loops &= ~bits.get(axis, 0)
+        elif node.op is _WRITE and node.src[0].op is _BUFFER:
+            axis = next(axis for axis, bit in bits.items() if loops & bit)
+            return f"{node!r}: depends on {axis!r} outside of the FOLD that closes it"
+        free[node] = loops
+    return None
+
+
+def _is_folded(node: Node) -> bool:
+    return node.op is _RANGE and node.attr[1] in (AxisKind.REDUCE, AxisKind.UNROLL)
+
+
 def _check_expanded(root: Node, order: list[Node]) -> str | None:
+    return _check_lowered(root, order) or _why_lanes_left(order) or _why_unclosed(order)
+
+
+def _why_lanes_left(order: list[Node]) -> str | None:
     for node in [node for node in order if node.op is _RANGE]:
         if node.attr[1] in (AxisKind.UPCAST, AxisKind.UNROLL):
             return f"{node!r}: an {node.attr[1].name} range is left"
-    return _check_lowered(root, order)
+    return None
 
 
 def _check_loops(root: Node, order: list[Node]) -> str | None:
@@ -191,7 +225,7 @@ def _check_loops(root: Node, order: list[Node]) -> str | None:
             return f"{node!r}: belongs to no loop"
         if node.attr[1] is AxisKind.REDUCE:
             return f"{node!r}: a REDUCE range that no LOOP closes"
-    return _check_expanded(root, order)
+    return _check_lowered(root, order) or _why_lanes_left(order)
 
 
 class _Scopes:
@@ -270,7 +304,7 @@ _SPECS: dict[Spec, _Rules] = {
         ELEMENTWISE | {Op.BUFFER, Op.VAR, Op.CONST, Op.LOAD, Op.REDUCE, Op.STORE, Op.SINK},
         _check_kernel,
     ),
-    Spec.INDEXED: _Rules(_INDEXED_OPS, _check_lowered),
+    Spec.INDEXED: _Rules(_INDEXED_OPS, _check_indexed),
     Spec.EXPANDED: _Rules(_EXPANDED_OPS, _check_expanded),
     Spec.LOOPS: _Rules(_LOOP_OPS, _check_loops),
     Spec.LINEAR: _Rules(frozenset(_LINEAR_OPS), _check_linear),

@@ -161,7 +161,7 @@ class HostDevice:
         storage = storage_dtype(dtype)
         try:
             raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
-        except MemoryError:
+        except (MemoryError, ValueError):  # ValueError: beyond what an array can have at all
             raise DeviceError(f"llvm: {size} {dtype} do not fit in memory") from None
         start = -raw.ctypes.data % ALIGNMENT
         array = raw[start : start + size * storage.itemsize].view(storage)

@@ -85,4 +85,4 @@ def size_of(axis: Axis) -> int:
 
 def divisors(size: int, largest: int) -> list[int]:
     """The divisors of `size` from 2 to `largest`, in order."""
-    return [amount for amount in range(2, largest + 1) if size % amount == 0]
+    return [amount for amount in range(2, min(size, largest) + 1) if size % amount == 0]
