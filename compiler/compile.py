@@ -96,7 +96,8 @@ def _function_name(kernel: Kernel, options: CompileOptions) -> str:
     derived = kernel_name(kernel)
     if options.name is None:
         return derived
-    return f"{re.sub(r'[^A-Za-z0-9]', '_', options.name)[:40]}_{derived}"
+    harmless = re.sub(r"[^A-Za-z0-9]", "_", options.name)[:40]
+    return f"{'_' if harmless[:1].isdigit() else ''}{harmless}_{derived}"
 
 
 __all__ = ["Compiled", "compile_kernel"]
