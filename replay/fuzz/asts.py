@@ -58,8 +58,8 @@ class _Kernel:
         return options[self.draw(st.integers(0, len(options) - 1))]
 
     def buffer(self, dtype: DType, size: int) -> Node:
-        self.buffers.append(intern(Op.BUFFER, dtype, (), (len(self.buffers), size)))
-        return self.buffers[-1]
+        self.buffers.append(intern(Op.BUFFER, dtype, (), (1 + len(self.buffers), size)))
+        return self.buffers[-1]  # slot 0 is the output's
 
 
 def _domain(draw: Draw, outputs: int, reduces: int) -> _Kernel:
@@ -138,16 +138,11 @@ def _reduce(kernel: _Kernel, value: Node, *axes: int) -> Node:
 
 
 def _finish(kernel: _Kernel, value: Node) -> Node:
-    """Number the buffers with the output first, and store."""
+    """Store `value` in buffer 0."""
     count = 1
     for axis in kernel.outputs:
         count *= kernel.sizes[axis]
     out = intern(Op.BUFFER, value.dtype, (), (0, count))
-    renumbered: dict[Node, Node] = {
-        node: intern(Op.BUFFER, node.dtype, (), (node.attr[0] + 1, node.attr[1]))
-        for node in kernel.buffers
-    }
-    value = substitute(value, renumbered)
     view = store_view(kernel.draw, kernel.sizes, kernel.outputs)
     store = intern(Op.STORE, VOID, (out, value), (view,))
     axes = tuple(zip(kernel.names, kernel.sizes, strict=True))
