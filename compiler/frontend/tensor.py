@@ -23,6 +23,7 @@ from compiler.frontend.functions import (
     scan,
     window,
 )
+from compiler.frontend.gradient import gradient
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
 from compiler.frontend.realize import realize, to_numpy
@@ -291,6 +292,9 @@ class Tensor:
     conv = conv2d = method(window.conv)
     max_pool = max_pool2d = method(window.max_pool)
     avg_pool = avg_pool2d = method(window.avg_pool)
+
+    # derivatives
+    gradient = methods(gradient)
 
     # creation
     zeros, ones, full = static(creation.zeros), static(creation.ones), static(creation.full)

@@ -6,6 +6,7 @@ Functions of floats that are made of several ops are in functions.py.
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.formulas import known_slope
 from compiler.frontend.graph import Number, Value
 from compiler.frontend.operands import (
     Operand,
@@ -182,7 +183,8 @@ def abs_(x: Value) -> Value:
         return x
     if x.dtype.is_int:
         return where(less(x, 0), negative(x), x)
-    return where(less(x, 0), negative(x), add(x, 0.0))  # -0.0 + 0.0 is 0.0
+    size = where(less(x, 0), negative(x), add(x, 0.0))  # -0.0 + 0.0 is 0.0
+    return known_slope(size, x, lambda v, y: sign(v))
 
 
 def sign(x: Value) -> Value:

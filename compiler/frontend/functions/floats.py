@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 
 from compiler.frontend import dtypes, graph
+from compiler.frontend.formulas import known_slope
 from compiler.frontend.functions.elementwise import (
     abs_,
     add,
@@ -37,10 +38,21 @@ def as_float(x: Value) -> Value:
     return graph.cast(x, dtypes.float_of(x.dtype))
 
 
-def _wide(x: Value, function: Callable[[Value], Value]) -> Value:
-    """`function` of `x` in at least float32, rounded once to the result's dtype."""
+def _wide(
+    x: Value,
+    function: Callable[[Value], Value],
+    slope: Callable[[Value, Value], Value] | None = None,
+) -> Value:
+    """`function` of `x` in at least float32, rounded once to the result's dtype.
+
+    `slope` is its derivative, of the argument and the result, where its ops do not tell it well.
+    """
     x = as_float(x)
-    return graph.cast(function(graph.cast(x, dtypes.accumulator(x.dtype))), x.dtype)
+    wide = graph.cast(x, dtypes.accumulator(x.dtype))
+    result = function(wide)
+    if slope is not None:
+        known_slope(result, wide, slope)
+    return graph.cast(result, x.dtype)
 
 
 def _op(op: Op) -> Callable[[Value], Value]:
@@ -69,7 +81,7 @@ def exp2(x: Value) -> Value:
 
 def exp(x: Value) -> Value:
     """e ** x."""
-    return _wide(x, _exp)
+    return _wide(x, _exp, lambda v, y: y)
 
 
 def _exp(x: Value) -> Value:
@@ -101,7 +113,7 @@ _LOG2_E_LOW = {bits: _log2_e_low(bits) for bits in (32, 64)}
 
 def expm1(x: Value) -> Value:
     """e ** x - 1, accurate near 0. Source: W. Kahan's identity over u = e ** x."""
-    return _wide(x, _expm1)
+    return _wide(x, _expm1, lambda v, y: exp(v))
 
 
 def _expm1(x: Value) -> Value:
@@ -120,7 +132,7 @@ def log2(x: Value) -> Value:
 
 def log(x: Value) -> Value:
     """The natural logarithm."""
-    return _wide(x, _log)
+    return _wide(x, _log, lambda v, y: divide(1.0, v))
 
 
 def _log(x: Value) -> Value:
@@ -134,7 +146,7 @@ def log10(x: Value) -> Value:
 
 def log1p(x: Value) -> Value:
     """log(1 + x), accurate near 0. Source: W. Kahan's identity over u = 1 + x."""
-    return _wide(x, _log1p)
+    return _wide(x, _log1p, lambda v, y: divide(1.0, add(v, 1.0)))
 
 
 def _log1p(x: Value) -> Value:
@@ -166,7 +178,7 @@ def tanh(x: Value) -> Value:
 
 def sinh(x: Value) -> Value:
     """The hyperbolic sine."""
-    return _wide(x, _sinh)
+    return _wide(x, _sinh, lambda v, y: cosh(v))
 
 
 def _sinh(x: Value) -> Value:
@@ -182,7 +194,7 @@ def _sinh(x: Value) -> Value:
 
 def cosh(x: Value) -> Value:
     """The hyperbolic cosine."""
-    return _wide(x, _cosh)
+    return _wide(x, _cosh, lambda v, y: sinh(v))
 
 
 def _cosh(x: Value) -> Value:
@@ -199,7 +211,11 @@ def erf(x: Value) -> Value:
 
 def sigmoid(x: Value) -> Value:
     """1 / (1 + e ** -x)."""
-    return _wide(x, lambda v: divide(1.0, add(_exp(negative(v)), 1.0)))
+    return _wide(x, _sigmoid, lambda v, y: multiply(y, _sigmoid(negative(v))))
+
+
+def _sigmoid(x: Value) -> Value:
+    return divide(1.0, add(_exp(negative(x)), 1.0))
 
 
 def relu(x: Value) -> Value:
@@ -209,7 +225,12 @@ def relu(x: Value) -> Value:
 
 def silu(x: Value) -> Value:
     """x * sigmoid(x)."""
-    return _wide(x, lambda v: divide(v, add(_exp(negative(v)), 1.0)))
+    return _wide(x, lambda v: divide(v, add(_exp(negative(v)), 1.0)), _silu_slope)
+
+
+def _silu_slope(x: Value, y: Value) -> Value:
+    s = _sigmoid(x)
+    return add(s, multiply(y, _sigmoid(negative(x))))
 
 
 def gelu(x: Value) -> Value:
@@ -221,7 +242,11 @@ def gelu(x: Value) -> Value:
 
 def softplus(x: Value) -> Value:
     """log(1 + e ** x)."""
-    return _wide(x, lambda v: add(maximum(v, 0.0), _log1p(_exp(negative(abs_(v))))))
+    return _wide(
+        x,
+        lambda v: add(maximum(v, 0.0), _log1p(_exp(negative(abs_(v))))),
+        lambda v, y: _sigmoid(v),
+    )
 
 
 def hypot(x1: Operand, x2: Operand) -> Value:

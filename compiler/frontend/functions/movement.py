@@ -143,6 +143,22 @@ def _along(x: Value, axis: int, bounds: tuple[int, int]) -> Value:
     return graph.shrink(x, tuple(pairs))
 
 
+def spread_out(x: Value, axis: int, step: int, size: int) -> Value:
+    """`step - 1` zeros after each element of an axis, `size` elements in all."""
+    if step > 1:
+        before, count, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+        pairs = [(0, 0)] * (x.ndim + 1)
+        pairs[axis + 1] = (0, step - 1)
+        wide = graph.pad(graph.reshape(x, (*before, count, 1, *after)), tuple(pairs))
+        x = graph.reshape(wide, (*before, count * step, *after))
+    missing = size - x.shape[axis]
+    if missing <= 0:
+        return _along(x, axis, (0, size))
+    pairs = [(0, 0)] * x.ndim
+    pairs[axis] = (0, missing)
+    return graph.pad(x, tuple(pairs))
+
+
 def repeat(x: Value, repeats: int, axis: int | None = None) -> Value:
     """Each element `repeats` times in a row."""
     if axis is None:

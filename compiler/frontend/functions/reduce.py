@@ -3,6 +3,7 @@
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.formulas import known
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.functions.elementwise import (
     add,
@@ -165,8 +166,16 @@ def count_nonzero(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Val
 def softmax(x: Value, axis: Axes = -1) -> Value:
     """e ** x over its sum along the axis, of x less its maximum."""
     result = as_float(x).dtype
-    e = _shifted_exp(graph.cast(x, dtypes.accumulator(result)), axis)
-    return graph.cast(divide(e, _fold(Op.ADD, e, axis, keepdims=True)), result)
+    wide = graph.cast(x, dtypes.accumulator(result))
+    e = _shifted_exp(wide, axis)
+    y = divide(e, _fold(Op.ADD, e, axis, keepdims=True))
+    known(y, (wide,), lambda g, y: _softmax_gradient(g, y, axis))
+    return graph.cast(y, result)
+
+
+def _softmax_gradient(g: Value, y: Value, axis: Axes) -> Value:
+    shares = multiply(g, y)
+    return subtract(shares, multiply(y, _fold(Op.ADD, shares, axis, keepdims=True)))
 
 
 def _shifted_exp(x: Value, axis: Axes) -> Value:
@@ -178,9 +187,13 @@ def log_softmax(x: Value, axis: Axes = -1) -> Value:
     result = as_float(x).dtype
     wide = graph.cast(x, dtypes.accumulator(result))
     shifted = subtract(wide, max_(wide, axis, keepdims=True))
-    return graph.cast(
-        subtract(shifted, log(_fold(Op.ADD, exp(shifted), axis, keepdims=True))), result
-    )
+    y = subtract(shifted, log(_fold(Op.ADD, exp(shifted), axis, keepdims=True)))
+    known(y, (wide,), lambda g, y: _log_softmax_gradient(g, y, axis))
+    return graph.cast(y, result)
+
+
+def _log_softmax_gradient(g: Value, y: Value, axis: Axes) -> Value:
+    return subtract(g, multiply(exp(y), _fold(Op.ADD, g, axis, keepdims=True)))
 
 
 def logsumexp(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
@@ -190,7 +203,9 @@ def logsumexp(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     greatest = max_(wide, axis, keepdims=True)
     base = where(isinf(greatest), constant(greatest, 0.0), greatest)  # inf - inf is NaN
     total = _fold(Op.ADD, exp(subtract(wide, base)), axis, keepdims=True)
-    return graph.cast(_drop(add(log(total), base), x, axis, keepdims=keepdims), result)
+    y = add(log(total), base)
+    known(y, (wide,), lambda g, y: multiply(g, exp(subtract(wide, y))))
+    return graph.cast(_drop(y, x, axis, keepdims=keepdims), result)
 
 
 def _drop(value: Value, x: Value, axis: Axes, *, keepdims: bool) -> Value:

@@ -10,7 +10,9 @@ from typing import TypeAlias
 
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
+from compiler.frontend.formulas import known
 from compiler.frontend.functions import movement
+from compiler.frontend.functions.adjoint import Geometry, input_gradient, weight_gradient
 from compiler.frontend.functions.elementwise import add, divide
 from compiler.frontend.graph import Number, Pairs, Value
 from compiler.frontend.shapes import per_axis
@@ -35,26 +37,43 @@ def conv(
     dtype = dtypes.promote(x.dtype, weight.dtype)
     wide = dtypes.accumulator(dtype)
     dims = weight.ndim - 2
-    batch, channels = x.shape[:2]
-    outputs, kernel = weight.shape[0] // groups, weight.shape[2:]
-    padded = _pad(graph.cast(x, wide), _padding(padding, dims), 0)
-    seen = _windows(padded, kernel, stride, dilation)  # n c *out *kernel
-    places = seen.shape[2 : 2 + dims]
-    seen = graph.reshape(seen, (batch, groups, 1, channels // groups, *seen.shape[2:]))
-    order = (0, 1, 2, *range(4, 4 + dims), 3, *range(4 + dims, 4 + 2 * dims))
-    seen = graph.permute(seen, order)  # n g 1 *out c *kernel
-    taps = graph.reshape(
-        graph.cast(weight, wide),
-        (1, groups, outputs, *([1] * dims), channels // groups, *kernel),
+    how = Geometry(
+        per_axis(stride, dims, "stride"),
+        _padding(padding, dims),
+        per_axis(dilation, dims, "dilation"),
+        groups,
     )
-    shape = (batch, groups, outputs, *places, channels // groups, *kernel)
-    product = graph.elementwise(Op.MUL, graph.expand(seen, shape), graph.expand(taps, shape))
-    summed = graph.reduce(Op.ADD, product, tuple(range(3 + dims, len(shape))))
-    result = graph.reshape(summed, (batch, groups * outputs, *places))
+    result = _convolve(graph.cast(x, wide), graph.cast(weight, wide), how)
     if bias is not None:
         column = graph.reshape(graph.cast(bias, wide), (1, bias.size, *([1] * dims)))
         result = add(result, column)
     return graph.cast(result, dtype)
+
+
+def _convolve(x: Value, weight: Value, how: Geometry) -> Value:
+    return known(
+        _sum_of_windows(x, weight, how),
+        (x, weight),
+        lambda g, y: input_gradient(g, x, weight, how, _convolve),
+        lambda g, y: weight_gradient(g, x, weight, how, _convolve),
+    )
+
+
+def _sum_of_windows(x: Value, weight: Value, how: Geometry) -> Value:
+    dims, groups = weight.ndim - 2, how.groups
+    batch, channels = x.shape[:2]
+    outputs, kernel = weight.shape[0] // groups, weight.shape[2:]
+    padded = _pad(x, how.padding, 0)
+    seen = _windows(padded, kernel, how.strides, how.dilations)  # n c *out *kernel
+    places = seen.shape[2 : 2 + dims]
+    seen = graph.reshape(seen, (batch, groups, 1, channels // groups, *seen.shape[2:]))
+    order = (0, 1, 2, *range(4, 4 + dims), 3, *range(4 + dims, 4 + 2 * dims))
+    seen = graph.permute(seen, order)  # n g 1 *out c *kernel
+    taps = graph.reshape(weight, (1, groups, outputs, *([1] * dims), channels // groups, *kernel))
+    shape = (batch, groups, outputs, *places, channels // groups, *kernel)
+    product = graph.elementwise(Op.MUL, graph.expand(seen, shape), graph.expand(taps, shape))
+    summed = graph.reduce(Op.ADD, product, tuple(range(3 + dims, len(shape))))
+    return graph.reshape(summed, (batch, groups * outputs, *places))
 
 
 def _check_conv(x: Value, weight: Value, bias: Value | None, groups: int) -> None:

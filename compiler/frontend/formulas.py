@@ -1,0 +1,48 @@
+"""Derivatives that are known for a value as a whole, beside those of the ops it is made of.
+
+The parts of exp, sigmoid or softmax differentiate to something long, or to inf * 0, where one line
+of mathematics is short and exact. The function that makes such a value says here what it knows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from compiler.frontend import graph
+from compiler.frontend.graph import Value
+from compiler.ir import Op
+
+Rule: TypeAlias = Callable[[Value, Value], Value]  # gradient of a result, result -> of one input
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """What a value depends on, and how its gradient becomes that of each input.
+
+    A rule gets the result as an argument: one that held it would keep it alive for ever.
+    """
+
+    inputs: tuple[Value, ...]
+    rules: tuple[Rule, ...]
+
+
+_known: WeakKeyDictionary[Value, Formula] = WeakKeyDictionary()  # filled by `known` alone
+
+
+def known(result: Value, inputs: tuple[Value, ...], *rules: Rule) -> Value:
+    """`result`, of which the gradient is now known by these rules, one for each input."""
+    assert len(inputs) == len(rules)
+    if result not in inputs:
+        _known[result] = Formula(inputs, rules)
+    return result
+
+
+def known_slope(result: Value, x: Value, slope: Callable[[Value, Value], Value]) -> Value:
+    """`result`, whose elements are functions of those of `x` with the derivative `slope(x, y)`."""
+    return known(result, (x,), lambda g, y: graph.elementwise(Op.MUL, g, slope(x, y)))
+
+
+def formula_of(value: Value) -> Formula | None:
+    """What is known about `value` as a whole."""
+    return _known.get(value)

@@ -1,0 +1,108 @@
+"""How the gradient of an elementwise value becomes that of its sources.
+
+A rule gets the gradient and the value. None: the source does not change the value, or by steps.
+"""
+
+import math
+from collections.abc import Mapping
+
+from compiler.frontend import graph
+from compiler.frontend.formulas import Rule
+from compiler.frontend.functions.elementwise import (
+    add,
+    constant,
+    divide,
+    equal,
+    greater,
+    logical_and,
+    logical_or,
+    multiply,
+    negative,
+    not_equal,
+    square,
+    subtract,
+    where,
+)
+from compiler.frontend.functions.floats import cos, exp, log, sin
+from compiler.frontend.graph import Kind, Value
+from compiler.ir import Op
+
+_LN_2 = math.log(2.0)
+_TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def _zero(x: Value) -> Value:
+    return constant(x, 0)
+
+
+def _of_the_winner(g: Value, value: Value, place: int) -> Value:
+    """Of MAX and MIN: all to the one that was taken; of two equal ones half to each.
+
+    A constant takes all at equality: relu and clip are flat at their ends.
+    """
+    a, b = value.src
+    first = greater(a, b) if value.arg is Op.MAX else greater(b, a)
+    takes_first = logical_or(first, not_equal(a, a))
+    whole = where(takes_first, g, _zero(g)) if place == 0 else where(takes_first, _zero(g), g)
+    has_constant = Kind.CONST in (a.kind, b.kind)
+    return where(equal(a, b), _zero(g) if has_constant else multiply(g, 0.5), whole)
+
+
+def _power_by_base(g: Value, value: Value) -> Value:
+    """b * a ** (b - 1), and 0 for an exponent of 0, also where a is 0."""
+    a, b = value.src
+    slope = multiply(b, graph.elementwise(Op.POW, a, subtract(b, 1.0)))
+    return multiply(g, where(equal(b, 0.0), _zero(b), slope))
+
+
+def _power_by_exponent(g: Value, value: Value) -> Value:
+    """y * log a; 0 where the base is 0, which it stays for every exponent nearby."""
+    a, b = value.src
+    is_flat = logical_and(equal(a, 0.0), greater(b, 0.0))
+    base = where(is_flat, constant(a, 1.0), a)
+    return multiply(g, where(is_flat, _zero(a), multiply(value, log(base))))
+
+
+def _scaled(g: Value, scale: float) -> Value:
+    return multiply(g, scale)
+
+
+RULES: Mapping[Op, tuple[Rule | None, ...]] = {
+    Op.NEG: (lambda g, y: negative(g),),
+    Op.SQRT: (lambda g, y: divide(g, multiply(y, 2.0)),),
+    Op.EXP2: (lambda g, y: multiply(g, _scaled(y, _LN_2)),),
+    Op.LOG2: (lambda g, y: divide(g, _scaled(y.src[0], _LN_2)),),
+    Op.SIN: (lambda g, y: multiply(g, cos(y.src[0])),),
+    Op.COS: (lambda g, y: negative(multiply(g, sin(y.src[0]))),),
+    Op.TAN: (lambda g, y: multiply(g, add(square(y), 1.0)),),
+    Op.TANH: (lambda g, y: multiply(g, subtract(1.0, square(y))),),
+    Op.ERF: (
+        lambda g, y: multiply(g, _scaled(exp(negative(square(y.src[0]))), _TWO_OVER_ROOT_PI)),
+    ),
+    Op.TRUNC: (None,),
+    Op.FLOOR: (None,),
+    Op.CEIL: (None,),
+    Op.RINT: (None,),
+    Op.CAST: (lambda g, y: graph.cast(g, y.src[0].dtype),),
+    Op.BITCAST: (None,),
+    Op.ADD: (lambda g, y: g, lambda g, y: g),
+    Op.SUB: (lambda g, y: g, lambda g, y: negative(g)),
+    Op.MUL: (lambda g, y: multiply(g, y.src[1]), lambda g, y: multiply(g, y.src[0])),
+    Op.FDIV: (
+        lambda g, y: divide(g, y.src[1]),
+        lambda g, y: negative(multiply(g, divide(y, y.src[1]))),
+    ),
+    Op.MAX: (lambda g, y: _of_the_winner(g, y, 0), lambda g, y: _of_the_winner(g, y, 1)),
+    Op.MIN: (lambda g, y: _of_the_winner(g, y, 0), lambda g, y: _of_the_winner(g, y, 1)),
+    Op.POW: (_power_by_base, _power_by_exponent),
+    Op.WHERE: (
+        None,
+        lambda g, y: where(y.src[0], g, _zero(g)),
+        lambda g, y: where(y.src[0], _zero(g), g),
+    ),
+    Op.MULACC: (
+        lambda g, y: multiply(g, y.src[1]),
+        lambda g, y: multiply(g, y.src[0]),
+        lambda g, y: g,
+    ),
+}
