@@ -1,6 +1,6 @@
 """How much work a kernel is, read off its AST: schedules and passes do not change it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from compiler.backends import Estimates
@@ -25,16 +25,25 @@ _Extent = tuple[int, int, int]  # first and last element that a view reaches, an
 def estimates(ast: Node) -> Estimates:
     """Operations of one launch, and bytes of every element moved once, at the largest sizes."""
     order = toposort(ast)
-    return Estimates(_operations(ast, order), _bytes(order))
+    sizes = {name: _greatest(size) for name, size in ast.attr[0]}
+    free = free_axes(list(order), tuple(sizes))
+    positions = {
+        node: prod([size for name, size in sizes.items() if name in axes])
+        for node, axes in free.items()
+    }
+    return Estimates(_operations(ast, order, sizes, free), _bytes(order, positions))
 
 
 def _greatest(size: Size) -> int:
     return size if isinstance(size, int) else bounds(size)[1]
 
 
-def _operations(ast: Node, order: Sequence[Node]) -> int:
-    sizes = {name: _greatest(size) for name, size in ast.attr[0]}
-    free = free_axes(list(order), tuple(sizes))
+def _operations(
+    ast: Node,
+    order: Sequence[Node],
+    sizes: Mapping[str, int],
+    free: Mapping[Node, frozenset[str]],
+) -> int:
     computed = {ast}  # not the arithmetic of symbolic sizes
     for node in reversed(order):
         if node in computed:
@@ -51,12 +60,15 @@ def _operations(ast: Node, order: Sequence[Node]) -> int:
     return total
 
 
-def _bytes(order: Sequence[Node]) -> int:
+def _bytes(order: Sequence[Node], positions: Mapping[Node, int]) -> int:
     accesses: dict[tuple[Op, Node], list[_Extent]] = {}
     for node in order:
         if node.op is Op.LOAD or node.op is Op.STORE:
             extent = _extent(node.attr[0])
             accesses.setdefault((node.op, node.src[0]), []).append(extent)
+        elif node.op is Op.GATHER:
+            anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions[node])
+            accesses.setdefault((Op.LOAD, node.src[0]), []).append(anywhere)
     total = 0
     for (_, buffer), extents in accesses.items():
         elements = min(_greatest(buffer.attr[1]), _distinct(extents))

@@ -4,7 +4,7 @@ from compiler.backends.base import Argument, Launch, Role
 from compiler.ir import AxisKind, Node, Op, Size, intern, toposort
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
-_READS = frozenset((Op.LOAD, Op.READ))
+_READS = frozenset((Op.LOAD, Op.GATHER, Op.READ))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _CLOSING = frozenset((Op.END, Op.ENDIF))
 

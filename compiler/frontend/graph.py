@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from compiler.ir import BOOL, COMPARISONS, DType, Node, Op, ViewStack, const
+from compiler.ir import BOOL, COMPARISONS, INT32, INT64, DType, Node, Op, ViewStack, const
 
 Shape: TypeAlias = tuple[int, ...]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
@@ -29,7 +29,9 @@ class Kind(Enum):
 
     SOURCE = auto()  # memory; arg: its identity (see storage.Storage)
     CONST = auto()  # one number everywhere; arg: a CONST node
+    COUNT = auto()  # 0, 1, 2, ... row by row, in no memory; arg: None
     ELEMENTWISE = auto()  # arg: an Op
+    GATHER = auto()  # (table, offsets): table's elements, counted row by row; arg: None
     REDUCE = auto()  # over whole axes, which are dropped; arg: (Op, axes)
     PERMUTE = auto()  # arg: axes
     RESHAPE = auto()  # arg: None, as the shape says it
@@ -98,6 +100,12 @@ def _constant(number: Node, shape: Shape, device: str) -> Value:
     return _intern(Kind.CONST, number.dtype, shape, (), number, device)
 
 
+def count(shape: Shape, dtype: DType, device: str) -> Value:
+    """0, 1, 2, ... row by row, as int32 or int64."""
+    assert dtype in (INT32, INT64)
+    return _intern(Kind.COUNT, dtype, shape, (), None, device)
+
+
 # --- computation ----------------------------------------------------------------------------------
 
 
@@ -130,6 +138,17 @@ def reduce(op: Op, value: Value, axes: tuple[int, ...]) -> Value:
     if value.size == 0:  # no value with elements depends on one without: nothing to launch
         return full(identity(op, value.dtype), value.dtype, shape, value.device)
     return _intern(Kind.REDUCE, value.dtype, shape, (value,), (op, axes), value.device)
+
+
+def gather(table: Value, offsets: Value) -> Value:
+    """Elements of `table`, counted row by row, at int32 or int64 offsets; 0 where there is none."""
+    assert offsets.dtype in (INT32, INT64)
+    assert table.device == offsets.device
+    if table.size == 0:
+        return full(0, table.dtype, offsets.shape, table.device)
+    while table.kind is Kind.RESHAPE:
+        table = table.src[0]
+    return _intern(Kind.GATHER, table.dtype, offsets.shape, (table, offsets), None, table.device)
 
 
 def identity(op: Op, dtype: DType) -> Number:

@@ -134,7 +134,30 @@ def _min(node: Node, a: Interval, b: Interval) -> Interval:
 def _where(node: Node, cond: Interval, a: Interval, b: Interval) -> Interval:
     if cond == (1, 1):
         return a
-    return b if cond == (0, 0) else (min(a[0], b[0]), max(a[1], b[1]))
+    if cond == (0, 0):
+        return b
+    limit = _LIMITS.get(node.src[0].op)
+    if limit is not None:
+        return limit(node, a, b)
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _chosen_by_less(node: Node, a: Interval, b: Interval) -> Interval:
+    """WHERE(x < y, ...) that chooses x or y: a minimum, a maximum, or half of a clamp."""
+    x, y = node.src[0].src
+    _, first, second = node.src
+    if first is x and _has_bounds(y) and _known(y) is not None:
+        a = (a[0], min(a[1], y.interval[1] - 1))
+    elif first is y and _has_bounds(x) and _known(x) is not None:
+        a = (max(a[0], x.interval[0] + 1), a[1])
+    if second is x and _has_bounds(y) and _known(y) is not None:
+        b = (max(b[0], y.interval[0]), b[1])
+    elif second is y and _has_bounds(x) and _known(x) is not None:
+        b = (b[0], min(b[1], x.interval[1]))
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+_LIMITS: dict[Op, Callable[[Node, Interval, Interval], Interval]] = {Op.LT: _chosen_by_less}
 
 
 def _and(node: Node, a: Interval, b: Interval) -> Interval:

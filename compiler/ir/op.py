@@ -12,7 +12,9 @@ class Op(Enum):
     BUFFER = auto()
     VAR = auto()
     CONST = auto()
+    INDEX = auto()
     LOAD = auto()
+    GATHER = auto()
     REDUCE = auto()
     STORE = auto()
     SINK = auto()
@@ -112,6 +114,7 @@ FIELDS: dict[Op, tuple[tuple[str, Field], ...]] = {
     Op.BUFFER: (("slot", Field.INT), ("size", Field.SIZE)),
     Op.VAR: (("name", Field.NAME), ("lo", Field.INT), ("hi", Field.INT)),
     Op.CONST: (("value", Field.VALUE), ("view", Field.VIEWS)),
+    Op.INDEX: (("view", Field.VIEWS),),
     Op.LOAD: (("view", Field.VIEWS),),
     Op.REDUCE: (("op", Field.OP), ("axes", Field.NAMES)),
     Op.STORE: (("view", Field.VIEWS),),

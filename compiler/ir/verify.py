@@ -15,6 +15,7 @@ _SINK, _FOLD, _WRITE, _BUFFER = Op.SINK, Op.FOLD, Op.WRITE, Op.BUFFER
 _OWNED = frozenset((Op.ACC, Op.RANGE))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _CLOSING = frozenset((Op.END, Op.ENDIF))
+_VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.CONST))
 
 
 class Spec(Enum):
@@ -63,8 +64,8 @@ def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, froz
     for node in order:
         below = [free[child] for child in node.src]
         axes = empty.union(*below) if len(below) > 1 else (below[0] if below else empty)
-        if node.op is Op.LOAD or (node.op is Op.CONST and node.attr[1] is not None):
-            axes = _axes_of_views(node.attr[0] if node.op is Op.LOAD else node.attr[1], rank_names)
+        if node.op in _VIEWED and node.attr[-1] is not None:
+            axes = _axes_of_views(node.attr[-1], rank_names)
         elif node.op is Op.REDUCE:
             axes = axes.difference(node.attr[1])
         free[node] = axes
@@ -118,7 +119,7 @@ def _check_buffers(order: list[Node]) -> str | None:
 
 def _check_views(order: list[Node], shape: tuple[object, ...]) -> str | None:
     for node in order:
-        stack = node.attr[-1] if node.op in (Op.LOAD, Op.STORE, Op.CONST) else None
+        stack = node.attr[-1] if node.op in _VIEWED or node.op is Op.STORE else None
         if stack is None:
             continue
         if stack.shape != shape:
@@ -301,7 +302,9 @@ _LINEAR_OPS = (_LOOP_OPS - {Op.LOOP, Op.SINK}) | {
 }
 _SPECS: dict[Spec, _Rules] = {
     Spec.KERNEL: _Rules(
-        ELEMENTWISE | {Op.BUFFER, Op.VAR, Op.CONST, Op.LOAD, Op.REDUCE, Op.STORE, Op.SINK},
+        ELEMENTWISE
+        | {Op.BUFFER, Op.VAR, Op.CONST, Op.INDEX, Op.LOAD, Op.GATHER}
+        | {Op.REDUCE, Op.STORE, Op.SINK},
         _check_kernel,
     ),
     Spec.INDEXED: _Rules(_INDEXED_OPS, _check_indexed),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from compiler.ir.dtype import BOOL, VOID, DType, Kind, wrap
+from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind, wrap
 from compiler.ir.node import Node, loop_parts
 from compiler.ir.op import (
     BINARY,
@@ -207,6 +207,26 @@ def _load(node: Node) -> str | None:
     return reason
 
 
+_OFFSETS = (INT32, INT64)
+
+
+def _index(node: Node) -> str | None:
+    if node.dtype not in _OFFSETS:
+        return f"dtype {node.dtype}, an offset is int32 or int64"
+    return "has no view" if node.attr[0] is None else _arity(node, 0)
+
+
+def _gather(node: Node) -> str | None:
+    reason = _arity(node, 2)
+    if reason is None and node.src[0].op is not Op.BUFFER:
+        reason = f"gathers from {node.src[0].op.name}, expected BUFFER"
+    if reason is None and node.dtype is not node.src[0].dtype:
+        reason = f"dtype {node.dtype}, the buffer holds {node.src[0].dtype}"
+    if reason is None and node.src[1].dtype not in _OFFSETS:
+        reason = f"offset is {node.src[1].dtype}, expected int32 or int64"
+    return reason
+
+
 def _store(node: Node) -> str | None:
     reason = _arity(node, 2)
     if reason is None and node.src[0].op is not Op.BUFFER:
@@ -397,7 +417,9 @@ _CHECKS.update({
     Op.BUFFER: _scalar_leaf,
     Op.CONST: _scalar_leaf,
     Op.VAR: _var,
+    Op.INDEX: _index,
     Op.LOAD: _load,
+    Op.GATHER: _gather,
     Op.STORE: _store,
     Op.REDUCE: _reduce,
     Op.SINK: _effects,

@@ -18,7 +18,7 @@ from compiler.ir import (
 from compiler.kernel.axis import Axis
 from compiler.kernel.kernel import Kernel
 
-_VIEWED = {Op.LOAD: 0, Op.STORE: 0, Op.CONST: 1}  # op -> the place of the view in attr
+_VIEWED = {Op.INDEX: 0, Op.LOAD: 0, Op.STORE: 0, Op.CONST: 1}  # op -> the place of the view in attr
 _Group = tuple[int, ...]  # the positions of neighbouring AST axes that become one axis
 
 
@@ -156,7 +156,7 @@ class _Regrouping:
     def node(self, node: Node, src: tuple[Node, ...]) -> Node:
         """`node` over new sources and axes. A REDUCE without axes is its source."""
         match node.op:
-            case Op.LOAD | Op.STORE:
+            case Op.INDEX | Op.LOAD | Op.STORE:
                 return intern(node.op, node.dtype, src, (self.stack(node.attr[0]),))
             case Op.CONST if node.attr[1] is not None:
                 return intern(node.op, node.dtype, src, (node.attr[0], self.stack(node.attr[1])))

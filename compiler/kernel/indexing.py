@@ -9,6 +9,7 @@ from compiler.kernel.kernel import Kernel, greatest, span
 from compiler.rules import Builder, build_linear, linear
 
 _RANGE = Op.RANGE
+_VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.STORE, Op.CONST))
 _INT32_MAX = int(INT32.highest)
 
 
@@ -69,6 +70,14 @@ class Indexer:
                 continue
             total = condition if total is None else self.builder.and_(total, condition)
         return total
+
+    def inside(self, offset: Node, size: Size) -> list[Node]:
+        """What holds where a computed offset is one of `size` elements."""
+        if not (isinstance(size, int) and size <= _INT32_MAX):
+            offset = self.builder.cast(offset, INT64)
+        limit = size if isinstance(size, int) else self.builder.cast(size, INT64)
+        zero = self.builder.const(offset.dtype, 0)
+        return [self.builder.le(zero, offset), self.builder.lt(offset, limit)]
 
     def sum_of(self, parts: Sequence[tuple[Node, Size]], start: Size = 0) -> Node:
         """`start` plus the sum of index * stride, as one flat sum."""
@@ -138,7 +147,7 @@ def index_dtype(kernel: Kernel, order: Sequence[Node]) -> DType:
     """int32 where every index of the kernel is proven to fit, else int64. `order` is its AST's."""
     largest = [span(kernel, name) for name, _ in kernel.domain]
     for node in order:
-        stack = node.attr[-1] if node.op in (Op.LOAD, Op.STORE, Op.CONST) else None
+        stack = node.attr[-1] if node.op in _VIEWED else None
         if stack is not None and _largest_value(stack, largest) > _INT32_MAX:
             return INT64
     sizes = [greatest(axis.size) for axis in kernel.axes]

@@ -72,6 +72,10 @@ class _Lowering:
                 return node if node.attr[1] is None else self.masked(node, clones)
             case Op.LOAD:
                 return self.read(node, clones)
+            case Op.INDEX:
+                return self.place_of(node, clones)
+            case Op.GATHER:
+                return self.gather(node, clones)
             case Op.REDUCE:
                 return self.fold(node, clones)
             case _:
@@ -102,6 +106,23 @@ class _Lowering:
         if gate.is_const:
             return const(node.dtype, 0)
         return intern(Op.READ, node.dtype, (node.src[0], place.offset, gate))
+
+    def place_of(self, node: Node, clones: _Clones) -> Node:
+        place = self.index.place(node.attr[0], list(self.loops_of(clones).indices.values()))
+        offset = self.index.builder.cast(place.offset, node.dtype)
+        if place.valid is None:
+            return offset
+        return self.index.builder.where(place.valid, offset, 0)
+
+    def gather(self, node: Node, clones: _Clones) -> Node:
+        """The read at a computed offset, under a gate unless the offset is proven to be inside."""
+        buffer, offset = node.src[0], self.values[node.src[1], clones]
+        gate = self.index.all_of(self.index.inside(offset, buffer.attr[1]))
+        if gate is None:
+            return intern(Op.READ, node.dtype, (buffer, offset))
+        if gate.is_const:
+            return const(node.dtype, 0)
+        return intern(Op.READ, node.dtype, (buffer, offset, gate))
 
     def fold(self, node: Node, clones: _Clones) -> Node:
         op, names = node.attr

@@ -199,6 +199,32 @@ def chained_reduces(draw: Draw) -> Node:
     )
 
 
+def gathers(draw: Draw) -> Node:
+    """An expression, perhaps of a reduce, of elements at computed offsets, some of them outside."""
+    reduces = draw(st.integers(0, 1))
+    kernel = _domain(draw, 1 + draw(st.integers(0, 1)), reduces)
+    dtype, every = _dtype(kernel), tuple(range(len(kernel.sizes)))
+    picked = _gather(kernel, dtype, every)
+    value = _tree(kernel, dtype, every, 1, picked)
+    if reduces:
+        value = _reduce(kernel, value, every[-1])
+    return _finish(kernel, _tree(kernel, dtype, kernel.outputs, 1, value))
+
+
+def _gather(kernel: _Kernel, dtype: DType, axes: tuple[int, ...]) -> Node:
+    wide = (INT32, INT64)[kernel.draw(st.integers(0, 1))]
+    size = _SIZES[kernel.draw(st.integers(0, len(_SIZES) - 1))]
+    moving = tuple(axis for axis in axes if kernel.draw(st.integers(0, 3)) < 3)
+    view, _ = load_view(kernel.draw, kernel.sizes, moving)
+    offset = intern(Op.INDEX, wide, (), (view,))
+    if kernel.draw(st.booleans()):
+        offset = _tree(kernel, wide, axes, 1, offset)
+    if kernel.draw(st.booleans()):  # offsets that are proven to be inside need no gate
+        low = intern(Op.MAX, wide, (offset, const(wide, 0)))
+        offset = intern(Op.MIN, wide, (low, const(wide, size - 1)))
+    return intern(Op.GATHER, dtype, (kernel.buffer(dtype, size), offset))
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """One shape of kernels."""
@@ -212,6 +238,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("pointwise", pointwise),
     Strategy("parallel-reduces", parallel_reduces),
     Strategy("chained-reduces", chained_reduces),
+    Strategy("gathers", gathers),
 )
 
 

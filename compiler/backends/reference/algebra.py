@@ -22,6 +22,9 @@ class Algebra(Protocol[V, P]):
     def load(self, dtype: DType, array: Array) -> V:
         """A value from a piece of a buffer."""
 
+    def gather(self, dtype: DType, flat: Array, offset: V) -> V:
+        """The elements of a buffer at computed offsets; 0 outside of it."""
+
     def constant(self, dtype: DType, array: Array) -> V:
         """A value from exact numbers of `dtype`."""
 

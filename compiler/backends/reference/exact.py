@@ -13,6 +13,7 @@ from compiler.backends.reference.arithmetic import (
     round_to,
 )
 from compiler.backends.reference.contract import repeat, sum_products
+from compiler.backends.reference.views import gather
 from compiler.ir import DType, Node, Op
 
 _REDUCERS: dict[Op, Callable[..., Array]] = {
@@ -35,6 +36,9 @@ class Exact:
 
     def load(self, dtype: DType, array: Array) -> Array:
         return array
+
+    def gather(self, dtype: DType, flat: Array, offset: Array) -> Array:
+        return gather(flat, offset)
 
     def constant(self, dtype: DType, array: Array) -> Array:
         return array

@@ -12,6 +12,7 @@ from compiler.backends.reference.views import (
     Box,
     Stack,
     load,
+    positions,
     resolve,
     size_of,
     variable,
@@ -56,7 +57,7 @@ class Domain(Generic[V, P]):
         self.stacks = {
             node: resolve(node.attr[-1], variables)
             for node in order
-            if node.op in (Op.LOAD, Op.STORE, Op.CONST) and node.attr[-1] is not None
+            if node.op in _VIEWED and node.attr[-1] is not None
         }
         self.memory = {
             node: algebra.memory(node.dtype, memory[node.attr[0]])
@@ -147,7 +148,7 @@ class Frame(Generic[V, P]):
             if node in self.values:
                 stack.pop()
                 continue
-            missing = [] if node.op in _LEAVES else [c for c in node.src if c not in self.values]
+            missing = [child for child in _computed(node) if child not in self.values]
             if missing:
                 stack.extend(missing)
                 continue
@@ -167,6 +168,10 @@ class Frame(Generic[V, P]):
                 return self._load(node)
             case Op.CONST:
                 return self._const(node)
+            case Op.INDEX:
+                return self._index(node)
+            case Op.GATHER:
+                return self._gather(node)
             case Op.VAR:
                 number = variable(node, self.domain.variables)
                 return self.domain.algebra.constant(node.dtype, self._spread(number))
@@ -197,6 +202,17 @@ class Frame(Generic[V, P]):
             number = np.where(valid, number, np.zeros_like(number))
         return self.domain.algebra.constant(node.dtype, number)
 
+    def _index(self, node: Node) -> V:
+        box = self.box.keep(self.domain.axes[node])
+        offsets, valid = positions(self.domain.stacks[node], box)
+        number = np.where(valid, offsets, 0).astype(numpy_dtype(node.dtype))
+        return self.domain.algebra.constant(node.dtype, number)
+
+    def _gather(self, node: Node) -> V:
+        domain, buffer = self.domain, node.src[0]
+        flat = domain.memory[buffer][: size_of(buffer.attr[1], domain.variables)]
+        return domain.algebra.gather(node.dtype, flat, self.values[node.src[1]])
+
     def reduction(self, node: Node, box: Box, *, contracts: bool = True) -> P:
         """The partial reduction over `box`, in halves where its source would be too large.
 
@@ -225,4 +241,12 @@ class Frame(Generic[V, P]):
         return domain.algebra.reduce(Op.ADD, node.dtype, terms, extents)
 
 
-_LEAVES = frozenset((Op.LOAD, Op.REDUCE, Op.CONST, Op.VAR))
+_VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.STORE, Op.CONST))
+_LEAVES = frozenset((Op.INDEX, Op.LOAD, Op.REDUCE, Op.CONST, Op.VAR))
+
+
+def _computed(node: Node) -> tuple[Node, ...]:
+    """The sources that have a value in the node's own box."""
+    if node.op is Op.GATHER:
+        return node.src[1:]
+    return () if node.op in _LEAVES else node.src

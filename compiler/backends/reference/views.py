@@ -115,6 +115,12 @@ def load(flat: Array, stack: Stack, box: Box) -> Array:
     return result
 
 
+def gather(flat: Array, offsets: Array) -> Array:
+    """The elements at computed offsets, 0 outside of the buffer."""
+    valid = (offsets >= 0) & (offsets < flat.size)
+    return np.where(valid, flat[np.where(valid, offsets, 0)], np.zeros((), flat.dtype))
+
+
 def store(flat: Array, stack: Stack, box: Box, value: Array) -> None:
     """Write `value`, which covers `box`, to the elements of `flat` that `stack` selects."""
     value = np.broadcast_to(value, box.sizes)

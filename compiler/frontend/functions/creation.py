@@ -1,7 +1,6 @@
-"""Values made of nothing. Numbers that count are written by the host, once per length."""
+"""Values made of nothing: constants, and numbers that count, which lie in no memory."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -86,15 +85,12 @@ def linspace(
     )
 
 
-@lru_cache(maxsize=256)
-def _counting(length: int, dtype: DType, device: str) -> Value:
-    return from_array(np.arange(length).astype(dtypes.to_numpy(dtype)), device)
-
-
 def counting(length: int, device: str, dtype: DType | None = None) -> Value:
-    """0 to length - 1, in memory once; int32 where it is enough, unless `dtype` is given."""
+    """0 to length - 1; int32 where it is enough, unless `dtype` is given."""
     narrow = INT32 if length <= int(INT32.highest) else INT64
-    return _counting(length, narrow if dtype is None else dtype, device)
+    wanted = narrow if dtype is None else dtype
+    exact = wanted if wanted in (INT32, INT64) else narrow
+    return graph.cast(graph.count((length,), exact, device), wanted)
 
 
 def arange_like(x: Value, axis: int) -> Value:

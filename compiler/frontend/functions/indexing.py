@@ -1,7 +1,7 @@
 """x[...] and x[...] = y with NumPy's rules: slices, integers, new axes, masks and integer arrays.
 
-Integer arrays pick by comparing positions, never by multiplying with a one-hot: elements that are
-not picked cannot leak an inf or NaN. A position outside the axis reads 0.
+Integer arrays pick by computed offsets, never by multiplying with a one-hot: elements that are not
+picked cannot leak an inf or NaN. A position outside the axis reads 0, and writes nothing.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from compiler.frontend.functions.elementwise import (
     add,
     equal,
     greater_equal,
-    less,
     logical_and,
     multiply,
     where,
 )
+from compiler.frontend.functions.gathering import inside_axis, offset_dtype, rows_at
 from compiler.frontend.graph import Pairs, Shape, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, broadcast
 from compiler.frontend.storage import from_array
-from compiler.ir import BOOL, INT32, INT64, Op
+from compiler.ir import BOOL, INT32, Op
 
 Index: TypeAlias = Any  # int | slice | None | ... | array of ints or bools, or a tuple of them
 
@@ -228,92 +228,60 @@ def _expand_ellipsis(x: Value, items: list[Index]) -> list[Index]:
 # --- integer arrays -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """An array with the indexed axes joined to its first, and the rows that are meant."""
-
-    rows: Value  # (n, *rest)
-    places: Value  # (m,), negative where out of range
-    shape: Shape  # of the index arrays; m elements
-    order: tuple[int, ...]  # axes of the array: the indexed ones, then the rest
-    front: int  # where the axes of `shape` stand in the result
-
-
-def _rows(x: Value, arrays: Sequence[tuple[int, Value]]) -> _Rows:
-    axes = [axis for axis, _ in arrays]
-    rest = [axis for axis in range(x.ndim) if axis not in axes]
-    turned = graph.permute(x, (*axes, *rest))
-    count = prod(x.shape[axis] for axis in axes)
-    rows = graph.reshape(turned, (count, *turned.shape[len(axes) :]))
-    shape = broadcast(*[array.shape for _, array in arrays])
-    places = graph.reshape(_flat_places(x, arrays, shape), (prod(shape),))
-    is_adjacent = axes == list(range(axes[0], axes[0] + len(axes)))
-    return _Rows(rows, places, shape, (*axes, *rest), axes[0] if is_adjacent else 0)
-
-
-def _flat_places(x: Value, arrays: Sequence[tuple[int, Value]], shape: Shape) -> Value:
-    dtype = INT32 if x.size < 2**31 and all(_is_narrow(array) for _, array in arrays) else INT64
-    flat = graph.full(0, dtype, shape, x.device)
-    inside = graph.full(1, BOOL, shape, x.device)
-    for axis, array in arrays:
-        size = x.shape[axis]
-        place = graph.cast(array, dtype)
-        if array.dtype.is_signed:
-            place = where(less(place, 0), add(place, size), place)
-        inside = logical_and(inside, logical_and(greater_equal(place, 0), less(place, size)))
-        flat = add(multiply(flat, size), place)
-    return where(inside, flat, -1)
-
-
-def _is_narrow(array: Value) -> bool:
-    return array.dtype.bits < 32 or array.dtype is INT32
-
-
 def _pick(x: Value, arrays: Sequence[tuple[int, Value]]) -> Value:
-    found = _rows(x, arrays)
-    picked = _take_rows(found.rows, found.places)
-    picked = graph.reshape(picked, (*found.shape, *found.rows.shape[1:]))
-    return graph.permute(picked, _result_order(found))
+    shape = broadcast(*[array.shape for _, array in arrays])
+    picked = rows_at(x, [(axis, broadcast_to(array, shape)) for axis, array in arrays], shape)
+    return graph.permute(picked, _result_order(x, [axis for axis, _ in arrays], len(shape)))
 
 
-def _result_order(found: _Rows) -> tuple[int, ...]:
-    """Axes of the result out of (index axes, rest)."""
-    count = len(found.shape)
-    order = list(range(count, count + found.rows.ndim - 1))
-    order[found.front : found.front] = range(count)
+def _result_order(x: Value, axes: Sequence[int], count: int) -> tuple[int, ...]:
+    """Axes of the result out of (`count` index axes, rest): in place where they are adjacent."""
+    is_adjacent = list(axes) == list(range(axes[0], axes[0] + len(axes)))
+    front = axes[0] if is_adjacent else 0
+    order = list(range(count, count + x.ndim - len(axes)))
+    order[front:front] = range(count)
     return tuple(order)
 
 
-def _take_rows(rows: Value, places: Value) -> Value:
-    """Row `places[i]` as row i, zeros where there is none."""
-    count, length, rest = places.size, rows.shape[0], rows.shape[1:]
-    ones = (1,) * len(rest)
-    wanted = graph.reshape(places, (count, 1, *ones))
-    numbers = graph.reshape(counting(length, rows.device, places.dtype), (1, length, *ones))
-    lowest = graph.full(rows.dtype.lowest, rows.dtype, (), rows.device)
-    # the greatest of the row and the least number there is: exact, also for -0.0 and NaN
-    candidates = where(equal(wanted, numbers), graph.reshape(rows, (1, *rows.shape)), lowest)
-    picked = graph.reduce(Op.MAX, candidates, (1,))
-    inside = logical_and(greater_equal(places, 0), less(places, length))
-    return where(
-        graph.reshape(inside, (count, *ones)), picked, graph.full(0, rows.dtype, (), rows.device)
-    )
-
-
 def _put(x: Value, arrays: Sequence[tuple[int, Value]], new: Value) -> Value:
-    """`x` with rows replaced: each row looks for the last place that means it."""
-    found = _rows(x, arrays)
-    order = _result_order(found)
-    whole = (*found.shape, *found.rows.shape[1:])
+    """`x` with rows replaced: each row takes the last place that means it."""
+    axes = [axis for axis, _ in arrays]
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    shape = broadcast(*[array.shape for _, array in arrays])
+    order = _result_order(x, axes, len(shape))
+    whole = (*shape, *[x.shape[axis] for axis in rest])
     fitted = _fit(new, tuple([whole[axis] for axis in order]))
     turned = graph.permute(fitted, tuple([order.index(axis) for axis in range(len(order))]))
-    count, length = found.places.size, found.rows.shape[0]
-    given = graph.reshape(turned, (count, *found.rows.shape[1:]))
-    numbers = graph.reshape(counting(length, x.device, found.places.dtype), (length, 1))
-    hits = equal(numbers, graph.reshape(found.places, (1, count)))
-    last = graph.reduce(Op.MAX, where(hits, counting(count, x.device), -1), (1,))
-    column = graph.reshape(last, (length, *([1] * (found.rows.ndim - 1))))
-    rows = where(greater_equal(column, 0), _take_rows(given, last), found.rows)
-    turned = graph.reshape(rows, tuple([x.shape[axis] for axis in found.order]))
-    back = tuple([found.order.index(axis) for axis in range(x.ndim)])
-    return graph.permute(turned, back)
+    indexed = tuple([x.shape[axis] for axis in axes])
+    given = graph.reshape(turned, (prod(shape), *[x.shape[axis] for axis in rest]))
+    places = graph.reshape(_flat_places(indexed, arrays, shape), (prod(shape),))
+    last = graph.reshape(last_hits(places, prod(indexed)), indexed)
+    picked = rows_at(given, [(0, last)], indexed)  # (*indexed, *rest); 0 where nothing is given
+    back = tuple([(*axes, *rest).index(axis) for axis in range(x.ndim)])
+    hit = graph.reshape(greater_equal(last, 0), (*indexed, *([1] * len(rest))))
+    wide = graph.permute(broadcast_to(hit, picked.shape), back)
+    return where(wide, graph.permute(picked, back), x)
+
+
+def _flat_places(sizes: Shape, arrays: Sequence[tuple[int, Value]], shape: Shape) -> Value:
+    """Positions in the indexed axes, counted row by row; -1 where one is outside its axis."""
+    dtype = offset_dtype(prod(sizes))
+    device = arrays[0][1].device
+    flat = graph.full(0, dtype, shape, device)
+    inside = graph.full(1, BOOL, shape, device)
+    for size, (_, array) in zip(sizes, arrays, strict=True):
+        clamped, found = inside_axis(array, size)
+        flat = add(multiply(flat, size), graph.cast(broadcast_to(clamped, shape), dtype))
+        inside = logical_and(inside, broadcast_to(found, shape))
+    return where(inside, flat, -1)
+
+
+def last_hits(places: Value, length: int) -> Value:
+    """For each of `length` rows the last index whose place it is; -1 if there is none."""
+    count = places.size
+    if count == 0:
+        return graph.full(-1, INT32, (length,), places.device)
+    numbers = graph.reshape(counting(length, places.device, places.dtype), (length, 1))
+    hits = equal(numbers, graph.reshape(places, (1, count)))
+    found = where(hits, counting(count, places.device), -1)
+    return graph.reduce(Op.MAX, found, (1,))

@@ -112,7 +112,7 @@ class _Domain:
         value = padded.src[0]
         while self.memory_of(value) is None and _keeps_zero(value):
             value = value.src[0]
-        return self.memory_of(value) is None and value.kind in (Kind.ELEMENTWISE, Kind.REDUCE)
+        return self.memory_of(value) is None and value.kind in _COMPUTED
 
     def slot(self, value: Value, memory: Hashable) -> int:
         if memory not in self.slots:
@@ -124,8 +124,21 @@ class _Domain:
         value = look.value
         if look.stack.is_void:
             return _zero(value.dtype)
-        buffer = intern(Op.BUFFER, value.dtype, (), (self.slot(value, memory), value.size))
-        return intern(Op.LOAD, value.dtype, (buffer,), (self.whole(look.stack, look.inner),))
+        view = self.whole(look.stack, look.inner)
+        return intern(Op.LOAD, value.dtype, (self.buffer(value, memory),), (view,))
+
+    def buffer(self, value: Value, memory: Hashable) -> Node:
+        return intern(Op.BUFFER, value.dtype, (), (self.slot(value, memory), value.size))
+
+    def gather(self, value: Value, offset: Node) -> Node:
+        memory = self.memory_of(value.src[0])
+        assert memory is not None, "split puts the tables of gathers in memory"
+        return intern(Op.GATHER, value.dtype, (self.buffer(value.src[0], memory), offset))
+
+    def count(self, look: _Look) -> Node:
+        if look.stack.is_void:
+            return _zero(look.value.dtype)
+        return intern(Op.INDEX, look.value.dtype, (), (self.whole(look.stack, look.inner),))
 
     def constant(self, number: Node, stack: ViewStack, inner: Shape) -> Node:
         """`number` where the masks of `stack` hold, 0 elsewhere."""
@@ -146,6 +159,9 @@ class _Domain:
         ]
         axes = tuple(zip(names, (*self.outer, *self.inner), strict=True))
         return intern(Op.SINK, VOID, (store,), (axes,))
+
+
+_COMPUTED = (Kind.ELEMENTWISE, Kind.REDUCE, Kind.GATHER)
 
 
 def _keeps_zero(value: Value) -> bool:
@@ -174,7 +190,7 @@ def _below(look: _Look, domain: _Domain) -> tuple[_Look, ...]:
     """What has to be looked at to make `look`."""
     value = look.value
     match value.kind:
-        case Kind.CONST:
+        case Kind.CONST | Kind.COUNT:
             return ()
         case Kind.ELEMENTWISE:
             # f(0) is not 0: whoever pads an elementwise value guards it. Casts keep 0.
@@ -185,6 +201,8 @@ def _below(look: _Look, domain: _Domain) -> tuple[_Look, ...]:
                     for source in value.src
                 ]
             )
+        case Kind.GATHER:
+            return (domain.look(value.src[1], look.stack, look.inner, is_guarded=True),)
         case Kind.REDUCE:
             return (_under_reduce(look, domain),)
         case Kind.CONTIGUOUS:
@@ -215,8 +233,12 @@ def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
             if look.is_guarded:
                 return value.arg  # type: ignore[no-any-return]  # arg is typed by Kind
             return domain.constant(value.arg, look.stack, look.inner)
+        case Kind.COUNT:
+            return domain.count(look)
         case Kind.ELEMENTWISE:
             return _elementwise(value, below)
+        case Kind.GATHER:
+            return domain.gather(value, below[0])
         case Kind.REDUCE:
             names = tuple([f"r{axis}" for axis in domain.groups[_sizes(value)]])
             return intern(Op.REDUCE, value.dtype, tuple(below), (value.arg[0], names))

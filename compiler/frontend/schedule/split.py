@@ -3,11 +3,11 @@
 A kernel computes one value; everything below it down to values in memory is fused into it. So the
 question is which values go to memory. In this order:
 
-1. What was asked for, and the source of a CONTIGUOUS.
+1. What was asked for, the source of a CONTIGUOUS, and the table of a GATHER.
 2. A value with a reduction in its kernel, where reading it through EXPAND, PAD or WINDOWS, or from
    inside another reduction would run that reduction more often (softmax: the maximum, the sum).
-3. A value with a slow elementwise function (`SLOW`) in its kernel that EXPAND or WINDOWS repeat at
-   least `REPEAT` times.
+3. A value with a slow elementwise function (`SLOW`) or a GATHER in its kernel that EXPAND or
+   WINDOWS repeat at least `REPEAT` times.
 4. A value with a reduction in its kernel that is read by more than one kernel, or by one kernel
    through different views.
 5. A value whose kernel would read more than `MAX_INPUTS` buffers, or be deeper than `DEPTH` where
@@ -53,6 +53,8 @@ def find_cuts(
     """The values of a topologically sorted graph that get kernels of their own."""
     asked = {root for root in roots if memory_of(root) is None}
     asked.update(value for value in order if value.kind is Kind.CONTIGUOUS)
+    tables = (value.src[0] for value in order if value.kind is Kind.GATHER)
+    asked.update(table for table in tables if memory_of(table) is None)
     consumers = _consumers(order, memory_of)
     demands = _demands(order, consumers, asked)
     narrow = _narrow(order, consumers, memory_of)
@@ -172,7 +174,7 @@ def _state(value: Value, below: Sequence[_State]) -> _State:
     work = max([state.work for state in below], default=_Work.CHEAP)
     if value.kind is Kind.REDUCE:
         work = _Work.REDUCTION
-    elif value.kind is Kind.ELEMENTWISE and value.arg in SLOW:
+    elif value.kind is Kind.GATHER or (value.kind is Kind.ELEMENTWISE and value.arg in SLOW):
         work = max(work, _Work.SLOW)
     inputs = below[0].inputs if len(below) == 1 else _union(below)
     return _State(work, inputs, 1 + max([state.depth for state in below], default=0))

@@ -103,11 +103,17 @@ def _reduces(node: Node, name: str) -> bool:
 def _value(node: Node, position: dict[str, int], buffers: Mapping[int, np.ndarray], sizes: dict):
     dtype = numpy_dtype(node.dtype) if node.dtype is not VOID else None
     names = list(position)
-    if node.op in (Op.LOAD, Op.CONST):
+    if node.op is Op.GATHER:
+        table = buffers[node.src[0].attr[0]]
+        place = int(_value(node.src[1], position, buffers, sizes))
+        return table[place] if 0 <= place < node.src[0].attr[1] else np.zeros((), dtype)
+    if node.op in (Op.LOAD, Op.CONST, Op.INDEX):
         stack = node.attr[-1]
         offset = 0 if stack is None else _offset(stack, [position[name] for name in names])
         if offset is None:
             return np.zeros((), dtype)
+        if node.op is Op.INDEX:
+            return np.asarray(offset, dtype)
         if node.op is Op.CONST:
             return np.asarray(node.value, dtype)
         return buffers[node.src[0].attr[0]][offset]

@@ -30,6 +30,7 @@ from compiler.backends.reference.bounds.approx import (
 )
 from compiler.backends.reference.bounds.propagate import propagate
 from compiler.backends.reference.contract import repeat, sum_products, sum_special
+from compiler.backends.reference.views import gather
 from compiler.ir import FLOAT64, DType, Node, Op, toposort
 
 
@@ -61,6 +62,12 @@ class Bounded:
 
     def load(self, dtype: DType, array: Array) -> Approx:
         return Approx(array)
+
+    def gather(self, dtype: DType, flat: Array, offset: Approx) -> Approx:
+        """An element; anything where rounding errors decide which one."""
+        value, open_ = gather(flat, offset.value), offset.undecided
+        error = None if open_ is None or not dtype.is_float else np.where(open_, np.inf, 0.0)
+        return make(value, error, open_)
 
     def constant(self, dtype: DType, array: Array) -> Approx:
         return Approx(to_working(array, dtype))
