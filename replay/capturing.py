@@ -38,16 +38,22 @@ def capture(command: Sequence[str], corpus: Path, environ: Mapping[str, str]) ->
         return Captured(code, 0, 0, lost=1, why_lost=str(error))
     with tempfile.TemporaryDirectory(prefix="replay-capture-") as directory:
         losses = Path(directory) / "losses"
-        code = _run(command, with_capture(environ, _settings(corpus, losses)))
-        reasons = _read_losses(losses)
+        code = _run(command, with_capture(environ, settings_for(corpus, losses)))
+        lost, why = account(corpus, losses)
+    after = _count(corpus)
+    return Captured(code, after, after - before, lost, why)
+
+
+def account(corpus: Path, losses: Path) -> tuple[int, str | None]:
+    """How many records of a capture that has ended are lost, and why one is. The corpus is told."""
+    reasons = _read_losses(losses)
     lost = _really_lost(corpus, reasons)
     _mark_incomplete(corpus, len(lost))
-    after = _count(corpus)
-    why = reasons[lost[0]] if lost else None
-    return Captured(code, after, after - before, len(lost), why)
+    return len(lost), reasons[lost[0]] if lost else None
 
 
-def _settings(corpus: Path, losses: Path) -> Settings:
+def settings_for(corpus: Path, losses: Path) -> Settings:
+    """What the processes of a capture are told; `losses` is the file for what they lose."""
     spec = find_spec("compiler")
     places = list(spec.submodule_search_locations or ()) if spec else []
     compiler = str(Path(places[0]).resolve()) if places else None
