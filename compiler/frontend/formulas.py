@@ -10,7 +10,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from compiler.frontend import graph
-from compiler.frontend.graph import Value
+from compiler.frontend.graph import Kind, Value
 from compiler.ir import Op
 
 Rule: TypeAlias = Callable[[Value, Value], Value]  # gradient of a result, result -> of one input
@@ -33,7 +33,7 @@ _known: WeakKeyDictionary[Value, Formula] = WeakKeyDictionary()  # filled by `kn
 def known(result: Value, inputs: tuple[Value, ...], *rules: Rule) -> Value:
     """`result`, of which the gradient is now known by these rules, one for each input."""
     assert len(inputs) == len(rules)
-    if result not in inputs:
+    if result.kind is not Kind.CONST and result not in inputs:  # equal constants are one value
         _known[result] = Formula(inputs, rules)
     return result
 

@@ -3,6 +3,7 @@
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import graph
 from compiler.frontend.formulas import Rule, formula_of
+from compiler.frontend.functions.scatter import elements_added
 from compiler.frontend.gradient import elementwise, movement, reduce
 from compiler.frontend.graph import Kind, Value
 from compiler.ir import Op
@@ -54,6 +55,8 @@ def _rules(value: Value) -> tuple[Rule | None, ...]:
             return elementwise.RULES[value.arg]
         case Kind.REDUCE:
             return (reduce.RULES[value.arg[0]],)
+        case Kind.GATHER:
+            return (lambda g, y: elements_added(g, y.src[1], y.src[0].shape), None)
         case _:
             return (movement.RULES[value.kind],)
 

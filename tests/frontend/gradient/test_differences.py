@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from compiler import Tensor
+from compiler.frontend import graph
+from compiler.frontend.functions.gathering import along_axis
+from compiler.frontend.tensor import wrap
 from tests.frontend.gradient.differences import check
 
 
@@ -204,6 +207,16 @@ def test_picked_rows_get_the_sum_of_what_they_gave():
     places = np.array([[1, 3], [1, 0]])
     check(lambda x: x[places] ** 2, numbers(4, 3))
     check(lambda x: x.take(places, 1) ** 2, numbers(2, 4, seed=3))
+
+
+def test_picked_elements_of_a_row_get_what_they_gave():
+    places = Tensor(np.array([[2, 0, 2, -1], [1, 1, 7, 0]]), device="reference").value
+    check(lambda x: wrap(along_axis(x.value, places, 1)) ** 2, numbers(2, 3))
+
+
+def test_elements_at_offsets_get_what_they_gave():
+    offsets = Tensor(np.array([[5, 0], [0, 9]], np.int32), device="reference").value
+    check(lambda x: wrap(graph.gather(x.value, offsets)) ** 2, numbers(2, 3))
 
 
 def test_replaced_elements_pass_nothing_on():
