@@ -12,10 +12,11 @@ if TYPE_CHECKING:
         DeviceError,
         DTypeError,
         IllegalOptError,
+        JitError,
         OptionError,
         ParseError,
     )
-    from compiler.frontend import Tensor, compiling
+    from compiler.frontend import Tensor, compiling, jit
     from compiler.ir import Node, parse_node, print_node
     from compiler.observe import (
         CompileEvent,
@@ -41,6 +42,7 @@ _HOMES = {
     "DTypeError": "errors",
     "DeviceError": "errors",
     "IllegalOptError": "errors",
+    "JitError": "errors",
     "Node": "ir",
     "OptionError": "errors",
     "ParseError": "errors",
@@ -51,6 +53,7 @@ _HOMES = {
     "compiling": "frontend",
     "find_target": "target",
     "flatten": "options",
+    "jit": "frontend",
     "observing": "observe",
     "open_device": "backends",
     "parse_node": "ir",
@@ -69,8 +72,8 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
-    "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "Node",
+    "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "JitError", "Node",
     "OptionError", "ParseError", "Target", "Tensor", "Transcendental", "compile_kernel",
-    "compiling", "find_target", "flatten", "observing", "open_device", "parse_node", "print_node",
-    "subscribe", "unflatten", "unsubscribe",
+    "compiling", "find_target", "flatten", "jit", "observing", "open_device", "parse_node",
+    "print_node", "subscribe", "unflatten", "unsubscribe",
 ]  # fmt: skip

@@ -55,6 +55,10 @@ class BuildError(CompilerError):
         self.log = log
 
 
+class JitError(CompilerError):
+    """A program that cannot be recorded, or that is run with other things than it was."""
+
+
 class ModelError(CompilerError):
     """A model file that cannot be read, is not supported, or is fed wrongly."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -97,6 +98,11 @@ class Executable(Protocol):
     def __call__(
         self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
     ) -> None: ...
+
+    def bind(
+        self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
+    ) -> Callable[[], None]:
+        """The same call, to be made often while the buffers live."""
 
 
 class Device(Protocol):
@@ -214,6 +220,7 @@ def check_buffers(
 _NUMPY_NAMES = {"bfloat16": "uint16"}  # NumPy has no bfloat16: its bits are handed over
 
 
+@cache
 def storage_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype in which elements cross to and from a device."""
     return np.dtype(_NUMPY_NAMES.get(dtype.name, dtype.name))

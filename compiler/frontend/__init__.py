@@ -1,6 +1,7 @@
 """Lazy tensors with NumPy's rules, the scheduler that cuts them into kernels, ONNX."""
 
+from compiler.frontend.jit import jit
 from compiler.frontend.realize import compiling
 from compiler.frontend.tensor import Tensor
 
-__all__ = ["Tensor", "compiling"]
+__all__ = ["Tensor", "compiling", "jit"]

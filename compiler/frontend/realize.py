@@ -17,6 +17,7 @@ from compiler.backends import Executable, open_device
 from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
 from compiler.frontend.graph import Kind, Value
+from compiler.frontend.recording import note, refuse_reading
 from compiler.frontend.schedule import Built, split
 from compiler.frontend.storage import Array, Storage, as_source, remember, storage_of
 from compiler.ir import Node
@@ -55,13 +56,14 @@ def realize(values: Sequence[Value]) -> tuple[Value, ...]:
     """The same values in memory, without the graphs that led to them."""
     wanted = [_below_reshapes(value) for value in values]
     missing = [value for value in wanted if value.size and storage_of(value) is None]
-    for built in split(missing, storage_of):
+    for built in split(missing, storage_of) if missing else ():
         _run(built)
     return tuple([_in_memory(value, base) for value, base in zip(values, wanted, strict=True)])
 
 
 def to_numpy(value: Value) -> Array:
     """A new array of the value's elements, computed if they are not yet."""
+    refuse_reading(f"tensor of shape {value.shape}")
     (computed,) = realize([value])
     storage = storage_of(computed)
     assert storage is not None
@@ -84,10 +86,12 @@ def _in_memory(value: Value, base: Value) -> Value:
 def _run(built: Built) -> None:
     root = built.buffers[0]
     executable = _executable(built.ast, root.device)
-    inputs = [_memory(value).on_device() for value in built.buffers[1:]]
-    output = open_device(root.device).allocate(root.dtype, root.size)
-    executable([output, *inputs], {})
-    remember(root, Storage(root.device, root.dtype, root.size, buffer=output))
+    inputs = tuple([_memory(value) for value in built.buffers[1:]])
+    buffer = open_device(root.device).allocate(root.dtype, root.size)
+    executable([buffer, *[storage.on_device() for storage in inputs]], {})
+    output = Storage(root.device, root.dtype, root.size, buffer=buffer)
+    note(executable, output, inputs)
+    remember(root, output)
 
 
 def _memory(value: Value) -> Storage:

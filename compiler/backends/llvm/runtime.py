@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -96,16 +97,21 @@ class HostExecutable:
         self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
     ) -> None:
         """Run to the end. Raises DeviceError for arguments that do not fit."""
+        self.bind(buffers, variables)()
+
+    def bind(
+        self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
+    ) -> Callable[[], None]:
+        """The launch over these buffers, which must live as long as it is called; checked here."""
         values = variables or {}
         numbers = variable_values(self.program, values) if self.has_variables else ()
         addresses = self._addresses(buffers, values)
         count = self.count if isinstance(self.count, int) else size_value(self.count, values)
         if count <= 0:
-            return
+            return _nothing
         if count == 1 or self.pool.threads == 1 or count * self.work_ns < PARALLEL_NS:
-            self.function(*addresses, *numbers, 0, count)
-            return
-        self.pool.run(lambda lo, hi: self.function(*addresses, *numbers, lo, hi), count)
+            return partial(self.function, *addresses, *numbers, 0, count)
+        return partial(self.pool.run, partial(self.function, *addresses, *numbers), count)
 
     def _addresses(self, buffers: Sequence[Buffer], values: Mapping[str, int]) -> list[int]:
         fits = self.wanted is not None and len(buffers) == len(self.wanted)
@@ -122,6 +128,10 @@ class HostExecutable:
         for index in self.written:
             _refuse_overlap(self.program, buffers, index)
         return addresses
+
+
+def _nothing() -> None:
+    """The launch of a kernel that has nothing to do."""
 
 
 def _refuse_overlap(program: Program, buffers: Sequence[Any], written: int) -> None:
@@ -163,9 +173,11 @@ class HostDevice:
             raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
         except (MemoryError, ValueError):  # ValueError: beyond what an array can have at all
             raise DeviceError(f"llvm: {size} {dtype} do not fit in memory") from None
-        start = -raw.ctypes.data % ALIGNMENT
-        array = raw[start : start + size * storage.itemsize].view(storage)
-        return HostBuffer(dtype, size, array, raw.ctypes.data + start)
+        whole = ctypes.c_char.from_buffer(raw)  # type: ignore[arg-type]  # an array is a buffer
+        address = ctypes.addressof(whole)  # faster than raw.ctypes.data
+        start = -address % ALIGNMENT
+        array: Array = np.ndarray((size,), storage, raw, start)
+        return HostBuffer(dtype, size, array, address + start)
 
     def wrap(self, array: Array, dtype: DType) -> HostBuffer:
         """The caller's own memory as a buffer: kernels read and write it in place."""

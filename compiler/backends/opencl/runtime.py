@@ -6,9 +6,10 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,12 @@ class DeviceExecutable:
         pairs = zip(self.variable_types, numbers, strict=True)
         arguments += [dtype.type(number) for dtype, number in pairs]
         self.device.enqueue(self.program.name, self.kernel, arguments, items, launch.local_size)
+
+    def bind(
+        self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
+    ) -> Callable[[], None]:
+        """The same call, to be made often; it is checked each time."""
+        return partial(self, buffers, variables)
 
 
 def _refuse_overlap(program: Program, buffers: Sequence[DeviceBuffer], written: int) -> None:

@@ -1,8 +1,9 @@
 """The reference as a device: a program's source is the text of its AST, evaluated at every call."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -55,6 +56,12 @@ class ReferenceExecutable:
         memory = dict(zip(self.slots, arrays, strict=True))
         for slot, result in evaluate(self.root, memory, values).items():
             memory[slot][...] = result
+
+    def bind(
+        self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
+    ) -> Callable[[], None]:
+        """The same call, to be made often; it is checked each time."""
+        return partial(self, buffers, variables)
 
 
 def _array(program: Program, buffer: Buffer) -> Array:

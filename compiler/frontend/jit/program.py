@@ -1,0 +1,210 @@
+"""jit(function): the first call records what it launches, later calls launch it again."""
+
+import gc
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, ParamSpec, TypeVar
+from weakref import ref
+
+from compiler.errors import JitError
+from compiler.frontend.graph import Shape, Value, source
+from compiler.frontend.jit.plan import Plan, plan
+from compiler.frontend.jit.trees import Tree, difference, put_together, take_apart
+from compiler.frontend.realize import realize
+from compiler.frontend.recording import is_recording, recording
+from compiler.frontend.storage import Storage, as_source, storage_of
+from compiler.frontend.tensor import Tensor, wrap
+from compiler.ir import DType
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a value must be like: its elements may differ, nothing else."""
+
+    dtype: DType
+    shape: Shape
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)} on {self.device}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A program: what it is given, what it gives, and the launches between them."""
+
+    given: Tree
+    signatures: tuple[Signature, ...]  # arguments, then state
+    plan: Plan
+    result: Tree
+    results: tuple[Signature, ...]  # what is returned, then state
+
+
+@dataclass(slots=True, eq=False)
+class Jit(Generic[P, R]):
+    """A function of tensors that runs its Python code once. `state` are tensors that it changes."""
+
+    function: Callable[P, R]
+    state: tuple[Tensor, ...] = ()
+    recorded: Recorded | None = None  # set by the first call
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # scratch is shared by all calls
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> R:
+        """Record, or run what was recorded. Raises JitError for anything unlike the first call."""
+        if is_recording():  # part of a larger program
+            return self.function(*args, **options)
+        tree, tensors = take_apart([list(args), dict(options)], "arguments")
+        with self._lock:
+            if self.recorded is None:
+                self.recorded, result = _record(self.function, tree, tensors, self.state)
+                return result  # type: ignore[no-any-return]  # as the function gave it
+            return _replay(self.recorded, tree, tensors, self.state)  # type: ignore[no-any-return]  # likewise
+
+
+def jit(function: Callable[P, R] | None = None, *, state: Sequence[Tensor] = ()) -> Any:  # noqa: ANN401  # Jit[P, R], or the decorator that makes it
+    """`function`, run without scheduling from its second call on.
+
+    Arguments and results are tensors, also in tuples, lists and dicts; shapes, dtypes, devices and
+    everything that is no tensor must be the same in every call. The first call records every kernel
+    that the function needs; its Python code does not run again, nor does a block of `compiling`
+    around a later call change the kernels. Tensors that the function assigns (weights, say) are its
+    `state`; all others that it reads beside its arguments are constants.
+    """
+    if function is None:
+        return partial(jit, state=state)
+    return Jit(function, tuple(state))
+
+
+# --- the first call -------------------------------------------------------------------------------
+
+
+def _record(
+    function: Callable[..., Any], tree: Tree, tensors: Sequence[Tensor], state: Sequence[Tensor]
+) -> tuple[Recorded, Any]:
+    """Run the function and note its launches; if it fails, the state is as it was."""
+    before = _in_memory([*tensors, *state])
+    try:
+        recorded, outcome, rest = _trace(function, tree, before, state)
+        returned = len(outcome) - len(state)
+        _assign(state, outcome[returned:])
+        _refuse_what_stays(rest)
+    except BaseException:
+        _assign(state, before[len(tensors) :])
+        raise
+    return recorded, put_together(recorded.result, map(wrap, outcome[:returned]))
+
+
+def _trace(
+    function: Callable[..., Any], tree: Tree, before: Sequence[Value], state: Sequence[Tensor]
+) -> tuple[Recorded, list[Value], list["ref[Storage]"]]:
+    """The program; what it returned, and its state afterwards; and memory nobody should know."""
+    stand_ins = [_stand_in(value) for value in before]
+    count = len(before) - len(state)
+    handles = [wrap(value) for value in stand_ins[:count]]
+    _assign(state, stand_ins[count:])
+    args, options = put_together(tree, iter(handles))
+    with recording() as launches:
+        result, returned = take_apart(function(*args, **options), "result")
+        after = realize([tensor.value for tensor in (*returned, *state)])
+    for place, (handle, value) in enumerate(zip(handles, stand_ins, strict=False)):
+        if handle.value is not value:
+            raise JitError(f"argument {place}: the function assigns it, make it part of the state")
+    recorded = Recorded(
+        tree,
+        tuple([signature(value) for value in before]),
+        plan(launches, [_storage(v) for v in stand_ins], [_storage(v) for v in after]),
+        result,
+        tuple([signature(value) for value in after]),
+    )
+    _check_state(recorded, len(state))
+    own = {_storage(new): _storage(old) for new, old in zip(stand_ins, before, strict=True)}
+    found = [_storage(value) for value in after]
+    outcome = [as_source(v, own.get(s, s)) for v, s in zip(after, found, strict=True)]
+    rest = [ref(s) for s in (*own, *[one.output for one in launches]) if s not in found or s in own]
+    return recorded, outcome, rest
+
+
+def _in_memory(tensors: Sequence[Tensor]) -> tuple[Value, ...]:
+    values = realize([tensor.value for tensor in tensors])
+    _assign(tensors, values)
+    return values
+
+
+def _assign(tensors: Sequence[Tensor], values: Sequence[Value]) -> None:
+    for tensor, value in zip(tensors, values, strict=True):
+        tensor.value = value
+
+
+def _storage(value: Value) -> Storage:
+    storage = storage_of(value)
+    assert storage is not None, "it was realized"
+    return storage
+
+
+def _stand_in(value: Value) -> Value:
+    """The same elements under an identity of their own: arguments may be one tensor twice."""
+    old = _storage(value)
+    new = Storage(old.device, old.dtype, old.size, old.host)
+    if old.size:
+        new.host, new.buffer = None, old.on_device()
+    return as_source(value, new)
+
+
+def _check_state(recorded: Recorded, count: int) -> None:
+    if not count:
+        return
+    pairs = zip(recorded.signatures[-count:], recorded.results[-count:], strict=True)
+    for place, (old, new) in enumerate(pairs):
+        if old != new:
+            raise JitError(f"state {place} becomes {new}, it was {old}: it must stay like that")
+
+
+def _refuse_what_stays(memory: "list[ref[Storage]]") -> None:
+    """Memory of the recording that is still alive is known to a tensor that no replay changes."""
+    if any(storage() is not None for storage in memory):
+        gc.collect()  # what is only in a cycle of garbage is known to nobody
+    for storage in memory:
+        found = storage()
+        if found is not None:
+            raise JitError(
+                f"a tensor with {found.size} {found.dtype} outlives the recording: the function "
+                "assigned or kept it, make it part of the state or return it"
+            )
+
+
+# --- later calls ----------------------------------------------------------------------------------
+
+
+def signature(value: Value) -> Signature:
+    """What another value must be like to take its place."""
+    return Signature(value.dtype, value.shape, value.device)
+
+
+def _replay(
+    recorded: Recorded, tree: Tree, tensors: Sequence[Tensor], state: Sequence[Tensor]
+) -> Any:  # noqa: ANN401  # as the function gave it
+    unlike = difference(recorded.given, tree, "arguments")
+    if unlike is not None:
+        raise JitError(unlike)
+    given = _in_memory([*tensors, *state])
+    for place, (value, wanted) in enumerate(zip(given, recorded.signatures, strict=True)):
+        if (value.dtype, value.shape, value.device) != (wanted.dtype, wanted.shape, wanted.device):
+            place, what = (
+                (place, "argument") if place < len(tensors) else (place - len(tensors), "state")
+            )
+            raise JitError(
+                f"{what} {place} is {signature(value)}, the program was recorded with {wanted}"
+            )
+    storages = recorded.plan.run([_storage(value) for value in given])
+    results = [
+        source(storage, like.dtype, like.shape, like.device)
+        for storage, like in zip(storages, recorded.results, strict=True)
+    ]
+    returned = len(results) - len(state)
+    _assign(state, results[returned:])
+    return put_together(recorded.result, map(wrap, results[:returned]))
