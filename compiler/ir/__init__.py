@@ -31,13 +31,10 @@ from compiler.ir.node import (
     Size,
     attr_nodes,
     const,
-    depends_on,
     intern,
     loop_parts,
     operands,
     replace_src,
-    substitute,
-    toposort,
 )
 from compiler.ir.op import (
     BINARY,
@@ -56,6 +53,7 @@ from compiler.ir.text import parse_node, print_node
 from compiler.ir.verify import Spec, free_axes, verify
 from compiler.ir.view import Mask, View
 from compiler.ir.viewstack import ViewStack, extend, spread
+from compiler.ir.walk import depends_on, substitute, toposort
 from compiler.ir.wellformed import why_malformed
 
 __all__ = [

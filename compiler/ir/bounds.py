@@ -13,31 +13,33 @@ Interval: TypeAlias = tuple[int, int]
 
 def bounds(root: Node) -> Interval:
     """The interval of an integer or bool node, of every lane. Never wrong, not always tight."""
-    found = _known(root)
-    if found is not None:
-        return found
+    known: Interval | None = root.interval
+    return _find(root) if known is None else known
+
+
+def _find(root: Node) -> Interval:
     stack = [root]
+    interval = (0, 0)
     while stack:  # iterative: chains may be deeper than Python's stack
         node = stack[-1]
-        if _known(node) is not None:
-            stack.pop()
-            continue
-        if node.op in _FROM_SOURCES:
-            missing = [child for child in node.src if _has_bounds(child) and _known(child) is None]
+        if node.op in _COMBINE:
+            missing = [c for c in node.src if c.interval is None and c.dtype.kind in _COUNTED]
             if missing:
                 stack.extend(missing)
                 continue
-        set_interval(node, _clip(node, _interval(node)))
+        interval = _clip(node, _interval(node))
+        set_interval(node, interval)
         stack.pop()
-    return root.interval
+    return interval
 
 
-def _known(node: Node) -> Interval | None:
-    return getattr(node, "interval", None)
-
-
-def _has_bounds(node: Node) -> bool:
-    return node.dtype.kind in _COUNTED
+def _interval(node: Node) -> Interval:
+    combine = _COMBINE.get(node.op)
+    if combine is not None:
+        known = [child.interval for child in node.src]
+        return full(node) if None in known else combine(node, *known)
+    leaf = _LEAVES.get(node.op)
+    return full(node) if leaf is None else leaf(node)
 
 
 _COUNTED = frozenset((Kind.BOOL, Kind.INT, Kind.UINT))
@@ -57,17 +59,6 @@ def _clip(node: Node, interval: Interval) -> Interval:
     """An interval that leaves the dtype may have wrapped: then nothing is known."""
     low, high = _limits(node.dtype)
     return interval if low <= interval[0] and interval[1] <= high else (low, high)
-
-
-def _interval(node: Node) -> Interval:
-    rule = _RULES.get(node.op)
-    if rule is None:
-        return full(node)
-    if node.op in _FROM_SOURCES:
-        if not all(_has_bounds(child) for child in node.src):
-            return full(node)
-        return rule(node, *[child.interval for child in node.src])
-    return rule(node)
 
 
 def _const(node: Node) -> Interval:
@@ -245,5 +236,3 @@ _COMBINE: dict[Op, Callable[..., Interval]] = {
     Op.STACK: _hull,
     Op.LANE: _hull,
 }
-_FROM_SOURCES = frozenset(_COMBINE)
-_RULES: dict[Op, Callable[..., Interval]] = {**_LEAVES, **_COMBINE}

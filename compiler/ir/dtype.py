@@ -3,7 +3,7 @@
 import math
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 
@@ -24,6 +24,14 @@ class Kind(Enum):
     FLOAT = "float"
 
 
+_FLOAT = Kind.FLOAT
+_INTEGERS = frozenset((Kind.INT, Kind.UINT))
+_SIGNED = frozenset((Kind.INT, Kind.FLOAT))
+_LOWEST = {Kind.BOOL: False, Kind.FLOAT: -math.inf, Kind.VOID: -math.inf}
+_HIGHEST = {Kind.BOOL: True, Kind.FLOAT: math.inf, Kind.VOID: math.inf}
+_BY_NAME: "dict[str, DType]" = {}
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DType:
     """One interned element type, compared by `is`; `count` > 1 is a vector. `bits` are per lane."""
@@ -32,6 +40,14 @@ class DType:
     kind: Kind
     bits: int
     count: int = 1
+    # what follows from the above, looked up far more often than made
+    scalar: "DType" = field(init=False)
+    is_float: bool = field(init=False)
+    is_int: bool = field(init=False)  # signed or unsigned integer; bool is not one
+    is_signed: bool = field(init=False)
+    itemsize: int = field(init=False)  # bytes of one lane in memory; a bool takes one byte
+    lowest: int | float | bool = field(init=False)  # the identity of MAX: -inf for floats
+    highest: int | float | bool = field(init=False)  # the identity of MIN: inf for floats
 
     def __repr__(self) -> str:
         return self.name
@@ -39,57 +55,26 @@ class DType:
     def __reduce__(self) -> tuple[object, ...]:
         return (parse_dtype, (self.name,))
 
-    @property
-    def scalar(self) -> "DType":
-        return self if self.count == 1 else _scalar(self)
-
     def vec(self, count: int) -> "DType":
         """The vector of `count` lanes of this scalar type; count 1 is the scalar itself."""
-        return self if count == self.count else vector(self.scalar, count)
+        if count == self.count:
+            return self
+        return self.scalar if count == 1 else vector(self.scalar, count)
 
-    @property
-    def is_float(self) -> bool:
-        return self.kind is Kind.FLOAT
-
-    @property
-    def is_int(self) -> bool:
-        """Signed or unsigned integer; bool is not one."""
-        return self.kind is Kind.INT or self.kind is Kind.UINT
-
-    @property
-    def is_signed(self) -> bool:
-        return self.kind is Kind.INT or self.kind is Kind.FLOAT
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one lane in memory; a bool takes one byte."""
-        return max(1, self.bits // 8)
-
-    @property
-    def lowest(self) -> int | float | bool:
-        """The identity of MAX: -inf for floats."""
-        match self.kind:
-            case Kind.BOOL:
-                return False
-            case Kind.INT:
-                return int(-(1 << (self.bits - 1)))
-            case Kind.UINT:
-                return 0
-            case _:
-                return -math.inf
-
-    @property
-    def highest(self) -> int | float | bool:
-        """The identity of MIN: inf for floats."""
-        match self.kind:
-            case Kind.BOOL:
-                return True
-            case Kind.INT:
-                return int((1 << (self.bits - 1)) - 1)
-            case Kind.UINT:
-                return int((1 << self.bits) - 1)
-            case _:
-                return math.inf
+    def __post_init__(self) -> None:
+        is_int, is_signed = self.kind in _INTEGERS, self.kind in _SIGNED
+        whole = 1 << self.bits
+        facts = {
+            "scalar": self if self.count == 1 else _BY_NAME[self.name.rpartition("x")[0]],
+            "is_float": self.kind is _FLOAT,
+            "is_int": is_int,
+            "is_signed": is_signed,
+            "itemsize": max(1, self.bits // 8),
+            "lowest": (-(whole >> 1) if is_signed else 0) if is_int else _LOWEST[self.kind],
+            "highest": (whole >> is_signed) - 1 if is_int else _HIGHEST[self.kind],
+        }
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
 
 
 SCALARS = (
@@ -108,7 +93,7 @@ SCALARS = (
     FLOAT32 := DType("float32", Kind.FLOAT, 32),
     FLOAT64 := DType("float64", Kind.FLOAT, 64),
 )
-_BY_NAME = {dtype.name: dtype for dtype in SCALARS}
+_BY_NAME.update({dtype.name: dtype for dtype in SCALARS})
 MAX_LANES = 1024
 
 
@@ -120,11 +105,6 @@ def vector(scalar: DType, count: int) -> DType:
     if scalar.kind is Kind.VOID or not 1 < count <= MAX_LANES:
         raise DTypeError(f"vector of {count} {scalar}: use 1 to {MAX_LANES} lanes of a scalar type")
     return DType(f"{scalar.name}x{count}", scalar.kind, scalar.bits, count)
-
-
-@cache
-def _scalar(dtype: DType) -> DType:
-    return _BY_NAME[dtype.name.rpartition("x")[0]]
 
 
 def parse_dtype(text: str) -> DType:
@@ -139,10 +119,10 @@ def parse_dtype(text: str) -> DType:
 
 def wrap(dtype: DType, value: int) -> int:
     """`value` modulo 2**bits, in the range of an integer dtype."""
+    if dtype.lowest <= value <= dtype.highest:
+        return value
     value &= (1 << dtype.bits) - 1
-    return (
-        value - (1 << dtype.bits) if dtype.kind is Kind.INT and value >> (dtype.bits - 1) else value
-    )
+    return value - (1 << dtype.bits) if value > dtype.highest else value
 
 
 def round_to(dtype: DType, value: float) -> float:

@@ -1,17 +1,15 @@
-"""The interned node, walks over graphs of it, and integer bounds computed as nodes are made."""
+"""The interned node. Walks over graphs of it are in walk.py."""
 
 import math
 import struct
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError
 from functools import lru_cache
 from typing import Any, TypeAlias
-from weakref import ref
 
 from compiler.errors import IRError
 from compiler.ir.dtype import BOOL, DType, Kind, round_to, wrap
 from compiler.ir.op import FIELDS, Field, Op
+from compiler.ir.table import Key, Table
 
 Number: TypeAlias = int | float | bool
 Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
@@ -23,18 +21,35 @@ _SYMBOLIC_OPS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
-class Node:
-    """One operation, made by `intern` alone: equal nodes are one object. `attr` follows FIELDS."""
+class _Blank:
+    """A node while it is filled in: what `Node` forbids, and so half the time."""
 
+    __slots__ = (
+        *("op", "dtype", "src", "attr"),
+        *("below", "interval", "is_checked", "order"),
+        "__weakref__",
+    )
     op: Op
     dtype: DType
     src: "tuple[Node, ...]"
     attr: tuple[Attr, ...]
-    # Memos of pure functions of the node; a slot is empty until it is filled, so read with getattr
-    interval: tuple[int, int] = field(init=False)  # by compiler.ir.bounds
-    is_checked: bool = field(init=False)  # by compiler.ir.verify
-    below: "tuple[Node, ...]" = field(init=False)  # by `operands`
+    below: "tuple[Node, ...]"  # sources, then the symbolic sizes in the attributes
+    # Memos of pure functions of the node; None or false until they are filled
+    interval: tuple[int, int] | None  # by compiler.ir.bounds
+    is_checked: bool  # by compiler.ir.verify
+    order: "tuple[Node, ...] | None"  # by compiler.ir.walk, of a root
+
+
+class Node(_Blank):
+    """One operation, made by `intern` alone: equal nodes are one object. `attr` follows FIELDS."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}: nodes are shared")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}: nodes are shared")
 
     def __repr__(self) -> str:
         pairs = zip(FIELDS[self.op], self.attr, strict=True)
@@ -58,80 +73,39 @@ class Node:
 
 Size: TypeAlias = int | Node
 
-# What a frozen dataclass does to set a field, without its detour over the name: half the time.
-_new = object.__new__
-_set_op, _set_dtype, _set_src, _set_attr = [
-    getattr(Node, name).__set__ for name in ("op", "dtype", "src", "attr")
-]
-set_interval, set_is_checked, _set_below = [
-    getattr(Node, name).__set__ for name in ("interval", "is_checked", "below")
+set_interval, set_is_checked, set_order = [
+    getattr(_Blank, name).__set__ for name in ("interval", "is_checked", "order")
 ]
 
 
-class _Entry(ref[Node]):
-    """A node in the table, as long as it lives."""
-
-    __slots__ = ("key",)
-    key: tuple[Any, ...]
-
-
-# A WeakValueDictionary, taken apart for speed: what dies is only noted, and leaves the table when
-# the next node enters it. Entries enter by setdefault, which is atomic, so that two threads never
-# intern two equal nodes; they leave when dead and under the lock alone.
-_table: dict[tuple[Any, ...], _Entry] = {}
-_dead: list[ref[Node]] = []
-_lock = threading.Lock()
+# Two threads never get two equal nodes, and a node that nobody uses is freed in the end.
+_nodes: Table[Node] = Table()
 
 
 def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, ...] = ()) -> Node:
     """The one node (op, dtype, src, attr). Never folds."""
-    key: tuple[Any, ...] = (op, dtype, src, attr)
+    key: Key = (op, dtype, src, attr)
     if op is _CONST:
         attr, bits = _canonical_const(dtype, attr)
         key = (op, dtype, bits, attr[1])
-    entry = _table.get(key)
-    if entry is not None:
-        found = entry()
-        if found is not None:
-            return found
-    node = _new(Node)
-    _set_op(node, op)
-    _set_dtype(node, dtype)
-    _set_src(node, src)
-    _set_attr(node, attr)
-    return _enter(key, node)
-
-
-def _enter(key: tuple[Any, ...], node: Node) -> Node:
-    """The node that is in the table under `key` from now on: `node`, or another thread's."""
-    entry = _Entry(node, _dead.append)
-    entry.key = key
-    while True:
-        other = _table.setdefault(key, entry)
-        if other is entry:
-            break
-        found = other()
-        if found is not None:
-            return found
-        with _lock:
-            _remove(other)
-    if _dead:
-        _bury()
-    return node
-
-
-def _bury() -> None:
-    """Take what died out of the table, and what dies with it because only a key held it."""
-    with _lock:  # one thread at a time takes from _dead
-        while _dead:
-            _remove(_dead.pop())
-
-
-def _remove(entry: ref[Node]) -> None:
-    """Take a dead entry out of the table, if it is still there. For owners of the lock."""
-    assert isinstance(entry, _Entry)
-    if _table.get(entry.key) is entry:
-        del _table[entry.key]
+    table = _nodes.current
+    found = table.get(key)
+    if found is None:
+        blank = _Blank()
+        blank.op = op
+        blank.dtype = dtype
+        blank.src = src
+        blank.attr = attr
+        blank.below = src
+        blank.interval = blank.order = None
+        blank.is_checked = False
+        if op in _SYMBOLIC_OPS:
+            blank.below = src + _sizes_in(op, attr)
+        blank.__class__ = Node
+        found = _nodes.enter(key, blank)  # type: ignore[arg-type]  # it is a Node by now
+    if table is _nodes.current:
+        return found
+    return _nodes.enter(key, found)
 
 
 def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, ...], Attr]:
@@ -173,11 +147,15 @@ def _as_float(value: float) -> float:
 
 def attr_nodes(node: Node) -> tuple[Node, ...]:
     """The symbolic sizes inside a node's attributes, left to right."""
-    op, attr = node.op, node.attr
-    if op not in _SYMBOLIC_OPS or (op is _CONST and attr[1] is None):
+    return node.below[len(node.src) :]
+
+
+def _sizes_in(op: Op, attr: tuple[Attr, ...]) -> tuple[Node, ...]:
+    """The nodes inside the attributes; of fields that are none of their kind, none."""
+    if op is _CONST and attr[1] is None:
         return ()
     found: list[Node] = []
-    for (_, kind), value in zip(FIELDS[op], attr, strict=True):
+    for (_, kind), value in zip(FIELDS[op], attr, strict=False):
         if kind is _SIZE and isinstance(value, Node):
             found.append(value)
         elif kind is _AXES:
@@ -189,70 +167,12 @@ def attr_nodes(node: Node) -> tuple[Node, ...]:
 
 def operands(node: Node) -> tuple[Node, ...]:
     """Sources, then the symbolic sizes in the attributes."""
-    if node.op not in _SYMBOLIC_OPS:
-        return node.src
-    below: tuple[Node, ...] | None = getattr(node, "below", None)
-    if below is None:
-        below = node.src + attr_nodes(node)
-        _set_below(node, below)
-    return below
-
-
-def toposort(*roots: Node) -> list[Node]:
-    """Every node reachable from `roots` once, operands first, in depth-first order of operands."""
-    order: list[Node] = []
-    done: set[Node] = set()
-    above: list[Node] = []  # from a root down to `node`, and for each what is left of its operands
-    waiting: list[Iterator[Node]] = []
-    for root in roots:
-        if root in done:
-            continue
-        done.add(root)
-        node, rest = root, iter(operands(root))
-        while True:
-            for child in rest:
-                if child in done:
-                    continue
-                done.add(child)
-                below = operands(child) if child.op in _SYMBOLIC_OPS else child.src
-                if below:
-                    above.append(node)
-                    waiting.append(rest)
-                    node, rest = child, iter(below)
-                    break
-                order.append(child)
-            else:
-                order.append(node)
-                if not above:
-                    break
-                node, rest = above.pop(), waiting.pop()
-    return order
+    return node.below
 
 
 def replace_src(node: Node, src: tuple[Node, ...]) -> Node:
     """`node` over other sources, without folding."""
     return node if src == node.src else intern(node.op, node.dtype, src, node.attr)
-
-
-def substitute(
-    root: Node, mapping: Mapping[Node, Node], build: Callable[..., Node] = intern
-) -> Node:
-    """`root` with nodes replaced by `mapping`; nodes above one are made again with `build`.
-
-    Sources only: symbolic sizes inside attributes stay.
-    """
-    done: dict[Node, Node] = dict(mapping)
-    for node in toposort(root):
-        if node not in done:
-            src = tuple([done[child] for child in node.src])
-            done[node] = node if src == node.src else build(node.op, node.dtype, src, node.attr)
-    return done[root]
-
-
-def depends_on(root: Node, targets: Iterable[Node]) -> bool:
-    """Whether any of `targets` is reachable from `root`."""
-    wanted = frozenset(targets)
-    return any(node in wanted for node in toposort(root))
 
 
 def loop_parts(

@@ -6,10 +6,11 @@ from typing import TypeVar
 
 from compiler.errors import DTypeError, ParseError
 from compiler.ir.dtype import DType, Kind, parse_dtype
-from compiler.ir.node import Attr, Node, Number, Size, intern, toposort
+from compiler.ir.node import Attr, Node, Number, Size, intern
 from compiler.ir.op import FIELDS, AxisKind, Field, Op
 from compiler.ir.view import View
 from compiler.ir.viewstack import ViewStack
+from compiler.ir.walk import toposort
 
 HEADER = "ir 1"
 MAX_LINES = 1_000_000

@@ -3,19 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from compiler.errors import VerifyError
-from compiler.ir.node import Node, attr_nodes, loop_parts, set_is_checked, toposort
+from compiler.ir.node import Node, attr_nodes, loop_parts, set_is_checked
 from compiler.ir.op import ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
+from compiler.ir.walk import toposort
 from compiler.ir.wellformed import why_malformed
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
 _SINK, _FOLD, _WRITE, _BUFFER = Op.SINK, Op.FOLD, Op.WRITE, Op.BUFFER
 _OWNED = frozenset((Op.ACC, Op.RANGE))
 _OPENING = frozenset((Op.RANGE, Op.IF))
-_CLOSING = frozenset((Op.END, Op.ENDIF))
 _VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.CONST))
+_SCOPING = _OPENING | {Op.END, Op.ENDIF, Op.INIT}
 
 
 class Spec(Enum):
@@ -40,21 +42,21 @@ def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | No
     `order` is toposort(root), for callers that have it.
     """
     rules = _SPECS[spec]
-    ops = rules.ops
     order = toposort(root) if order is None else order
+    if not rules.ops.issuperset([node.op for node in order]):
+        strange = next(node for node in order if node.op not in rules.ops)
+        reason = f"op {strange.op.name} does not belong to the {spec.value} form"
+        raise VerifyError(f"{where}: {strange!r}: {reason}")
     for node in order:
-        if node.op in ops and getattr(node, "is_checked", False):
+        if node.is_checked:
             continue
-        if node.op in ops:
-            reason = why_malformed(node)  # a property of the node alone
-        else:
-            reason = f"op {node.op.name} does not belong to the {spec.value} form"
-        if reason is not None:
-            raise VerifyError(f"{where}: {node!r}: {reason}")
+        malformed = why_malformed(node)  # a property of the node alone
+        if malformed is not None:
+            raise VerifyError(f"{where}: {node!r}: {malformed}")
         set_is_checked(node, True)  # noqa: FBT003  # the setter of a slot
-    reason = rules.check_graph(root, order)
-    if reason is not None:
-        raise VerifyError(f"{where}: {reason}")
+    broken = rules.check_graph(root, order)
+    if broken is not None:
+        raise VerifyError(f"{where}: {broken}")
 
 
 def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, frozenset[str]]:
@@ -229,42 +231,8 @@ def _check_loops(root: Node, order: list[Node]) -> str | None:
     return _check_lowered(root, order) or _why_lanes_left(order)
 
 
-class _Scopes:
-    """The open blocks of a linear program and the instructions that may be used; one per check."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Node] = []
-        self.visible: set[Node] = set()
-        self.initialized: set[Node] = set()
-        self._defined: list[list[Node]] = [[]]
-
-    def why_unusable(self, node: Node) -> str | None:
-        for child in node.src:
-            if child in self.visible or child in self.initialized:
-                continue
-            if child.op is not _ACC:
-                return f"{node!r}: uses {child!r} before its definition or outside its loop"
-            if node.op is not _INIT:
-                return f"{node!r}: uses {child!r} before its INIT"
-        return None
-
-    def why_not_innermost(self, node: Node) -> str | None:
-        if self.blocks and self.blocks[-1] is node.src[0]:
-            return None
-        return f"{node!r}: closes {node.src[0]!r}, which is not the innermost open block"
-
-    def close(self) -> None:
-        self.blocks.pop()
-        self.visible.difference_update(self._defined.pop())
-
-    def define(self, node: Node) -> None:
-        if node.op is _INIT:
-            self.initialized.add(node.src[0])
-        if node.op in _OPENING:
-            self.blocks.append(node)
-            self._defined.append([])
-        self.visible.add(node)
-        self._defined[-1].append(node)
+# The open blocks from the outside in: what opened each, and the values that end with it.
+_Blocks: TypeAlias = list[tuple[Node | None, list[Node]]]
 
 
 def _check_linear(root: Node, order: list[Node]) -> str | None:
@@ -273,17 +241,40 @@ def _check_linear(root: Node, order: list[Node]) -> str | None:
         return f"the root is {root.op.name}, expected PROGRAM"
     if len(set(root.src)) != len(root.src):
         return "an instruction stands twice"
-    scopes = _Scopes()
+    usable: set[Node] = set()  # values in scope, and accumulators from their INIT on
+    blocks: _Blocks = [(None, [])]
     for node in root.src:
-        reason = scopes.why_unusable(node)
-        if reason is None and node.op in _CLOSING:
-            reason = scopes.why_not_innermost(node)
-            if reason is None:
-                scopes.close()
+        reason = None if usable.issuperset(node.src) else _why_unusable(node, usable)
+        if reason is None and node.op in _SCOPING:
+            reason = _open_or_close(node, blocks, usable)
         if reason is not None:
             return reason
-        scopes.define(node)
-    return f"{scopes.blocks[-1]!r}: is never closed" if scopes.blocks else None
+        usable.add(node)
+        blocks[-1][1].append(node)
+    return None if len(blocks) == 1 else f"{blocks[-1][0]!r}: is never closed"
+
+
+def _open_or_close(node: Node, blocks: _Blocks, usable: set[Node]) -> str | None:
+    if node.op is _INIT:
+        usable.add(node.src[0])  # whatever block it stands in
+    elif node.op in _OPENING:
+        blocks.append((node, []))
+    elif blocks[-1][0] is not node.src[0]:
+        return f"{node!r}: closes {node.src[0]!r}, which is not the innermost open block"
+    else:
+        usable.difference_update(blocks.pop()[1])
+    return None
+
+
+def _why_unusable(node: Node, usable: set[Node]) -> str | None:
+    for child in node.src:
+        if child in usable:
+            continue
+        if child.op is not _ACC:
+            return f"{node!r}: uses {child!r} before its definition or outside its loop"
+        if node.op is not _INIT:
+            return f"{node!r}: uses {child!r} before its INIT"
+    return None
 
 
 _INDEXED_OPS = ELEMENTWISE | {

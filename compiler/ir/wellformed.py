@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind, wrap
+from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
 from compiler.ir.node import Node, loop_parts
 from compiler.ir.op import (
     BINARY,
@@ -35,11 +35,11 @@ def why_malformed(node: Node) -> str | None:
 
 
 def _why_bad_fields(node: Node) -> str | None:
-    fields = FIELDS[node.op]
+    fields = _FIELDS[node.op]
     if len(node.attr) != len(fields):
         return f"{len(node.attr)} fields, expected {len(fields)}"
-    for (name, kind), value in zip(fields, node.attr, strict=True):
-        if not _FIELD_CHECKS[kind](node, value):
+    for (name, kind, is_right), value in zip(fields, node.attr, strict=True):
+        if not is_right(node, value):
             return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
     return None
 
@@ -50,7 +50,7 @@ def _is_uniform(node: Node, count: int, kinds: frozenset[Kind]) -> bool:
     if len(src) != count or node.attr or dtype.kind not in kinds:
         return False
     for child in src:  # noqa: SIM110  # asked for every node: all() would take twice as long
-        if type(child) is not Node or child.dtype is not dtype:
+        if child.dtype is not dtype:
             return False
     return True
 
@@ -62,19 +62,19 @@ def _is_size(node: Node, value: object) -> bool:
 
 
 def _is_value(node: Node, value: object) -> bool:
-    match node.dtype.kind:
-        case Kind.BOOL:
-            return isinstance(value, bool)
-        case Kind.FLOAT:
-            return isinstance(value, float)
-        case Kind.VOID:
-            return False
-        case _:
-            return (
-                isinstance(value, int)
-                and not isinstance(value, bool)
-                and wrap(node.dtype, value) == value
-            )
+    dtype = node.dtype
+    if type(value) is not _PYTHON_TYPES[dtype.kind]:
+        return False
+    return not dtype.is_int or dtype.lowest <= value <= dtype.highest  # type: ignore[operator]  # an int
+
+
+_PYTHON_TYPES: Mapping[Kind, type] = {
+    Kind.BOOL: bool,
+    Kind.FLOAT: float,
+    Kind.INT: int,
+    Kind.UINT: int,
+    Kind.VOID: type(None),  # never of one of its own
+}
 
 
 def _is_axes(node: Node, value: object) -> bool:
@@ -97,6 +97,10 @@ _FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
     Field.AXES: _is_axes,
     Field.OP: lambda node, value: isinstance(value, Op),
     Field.KIND: lambda node, value: isinstance(value, AxisKind),
+}
+_FIELDS = {
+    op: tuple([(name, kind, _FIELD_CHECKS[kind]) for name, kind in fields])
+    for op, fields in FIELDS.items()
 }
 
 
@@ -148,12 +152,14 @@ def _alu(node: Node) -> str | None:
 
 
 def _comparison(node: Node) -> str | None:
-    reason = _arity(node, 2)
-    if reason is None and node.src[0].dtype is not node.src[1].dtype:
-        reason = f"compares {_dtypes(node)}, expected equal dtypes"
-    if reason is None and node.dtype is not BOOL.vec(node.src[0].dtype.count):
-        reason = f"dtype {node.dtype}, a comparison of {node.src[0].dtype} is bool"
-    return reason
+    if len(node.src) != 2:
+        return _arity(node, 2)
+    a, b = node.src
+    if a.dtype is not b.dtype:
+        return f"compares {_dtypes(node)}, expected equal dtypes"
+    if node.dtype.scalar is not BOOL or node.dtype.count != a.dtype.count:
+        return f"dtype {node.dtype}, a comparison of {a.dtype} is bool"
+    return None
 
 
 def _where(node: Node) -> str | None:
@@ -279,12 +285,11 @@ def _index_source(node: Node) -> str | None:
 
 def _access(node: Node, value: int) -> str | None:
     """READ (value=0) and WRITE (value=1): buffer, integer offset, [value], [bool gate]."""
-    reason = _arity(node, 2 + value, 3 + value)
-    if reason is not None:
-        return reason
+    if not 2 + value <= len(node.src) <= 3 + value:
+        return _arity(node, 2 + value, 3 + value)
     buffer, offset = node.src[:2]
     moved = node.src[2].dtype if value else node.dtype
-    if not _is_buffer(buffer):
+    if buffer.op not in _BUFFERS:
         return f"accesses {buffer.op.name}, expected a buffer"
     if not offset.dtype.is_int or offset.dtype.count != 1:
         return f"offset is {offset.dtype}, expected a scalar integer"
@@ -364,22 +369,19 @@ def _splat(node: Node) -> str | None:
 
 
 def _stack(node: Node) -> str | None:
-    if len(node.src) != node.dtype.count or any(
-        child.dtype is not node.dtype.scalar for child in node.src
-    ):
+    scalar = node.dtype.scalar
+    if len(node.src) != node.dtype.count or [c for c in node.src if c.dtype is not scalar]:
         return f"{node.dtype} of {_dtypes(node)}"
     return None
 
 
 def _lane(node: Node) -> str | None:
-    reason = _arity(node, 1)
-    if reason is None and not (
-        node.src[0].dtype.count > node.attr[0] >= 0 and node.src[0].dtype.count > 1
-    ):
-        reason = f"lane {node.attr[0]} of {node.src[0].dtype}"
-    if reason is None and node.dtype is not node.src[0].dtype.scalar:
-        reason = f"dtype {node.dtype} of a lane of {node.src[0].dtype}"
-    return reason
+    if len(node.src) != 1:
+        return _arity(node, 1)
+    vector, index = node.src[0].dtype, node.attr[0]
+    if not (vector.count > index >= 0 and vector.count > 1):
+        return f"lane {index} of {vector}"
+    return None if node.dtype is vector.scalar else f"dtype {node.dtype} of a lane of {vector}"
 
 
 def _assign(node: Node) -> str | None:

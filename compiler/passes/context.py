@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
-from compiler.ir import Node, Spec, print_node, toposort
+from compiler.ir import Node, Op, Spec, print_node, toposort
 from compiler.options import CompileOptions
 from compiler.rules import Builder
 from compiler.target import Target
@@ -21,11 +21,21 @@ class Context:
     orders: dict[Node, list[Node]] = field(default_factory=dict)  # memo of `order`
 
     def order(self, root: Node) -> list[Node]:
-        """toposort(root), walked once for the check of a stage and the pass that follows."""
+        """Every node under `root`, sources first, walked once for all who ask.
+
+        It is toposort(root), but of a PROGRAM, which is in order as it is.
+        """
         found = self.orders.get(root)
         if found is None:
-            found = self.orders[root] = toposort(root)
+            found = _of_program(root) if root.op is Op.PROGRAM else toposort(root)
+            self.orders[root] = found
         return found
+
+
+def _of_program(program: Node) -> list[Node]:
+    """The accumulators, which are no instructions, the instructions, and the PROGRAM."""
+    accs = dict.fromkeys([node.src[0] for node in program.src if node.op is Op.INIT])
+    return [*accs, *program.src, program]
 
 
 Run: TypeAlias = Callable[[Node, Context], Node]

@@ -1,14 +1,15 @@
 """One node per (op, dtype, src, attr), from however many threads, and no longer than it is used."""
 
-import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
 from threading import Barrier
 from weakref import ref
 
 import pytest
 
 from compiler.ir import INT32, Op, const, intern
+from compiler.ir.table import FEWEST
 
 THREADS = 4
 
@@ -40,12 +41,31 @@ def test_threads_that_make_equal_nodes_get_the_same_ones():
                 assert all(other is first for other in others)
 
 
-def test_a_graph_that_nobody_uses_is_freed():
+@pytest.mark.usefixtures("_switching_often")
+def test_no_node_in_use_is_lost_while_threads_sweep_the_table():
+    held = _chain("held")
+
+    def make(worker):
+        for number in range(2 * FEWEST):
+            intern(Op.VAR, INT32, (), (f"{worker}.{number}", 0, 1))
+            node = held[number % len(held)]
+            assert intern(node.op, node.dtype, node.src, node.attr) is node
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(make, range(THREADS)))
+
+
+def test_a_graph_that_nobody_uses_is_freed_once_many_nodes_have_been_made():
     first = ref(_chain("freed")[0])
-    for _ in range(2):  # what died leaves the table when the next node enters it
-        intern(Op.VAR, INT32, (), ("another", 0, 1))
-        gc.collect()
+    others = [intern(Op.VAR, INT32, (), (f"other{number}", 0, 1)) for number in range(FEWEST)]
+    while first() is not None and len(others) < 1_000_000:  # twice of what other tests hold
+        others.append(intern(Op.VAR, INT32, (), (f"other{len(others)}", 0, 1)))
     assert first() is None
+
+
+def test_a_node_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        const(INT32, 1).op = Op.ADD
 
 
 def test_constants_are_told_apart_by_their_bits():

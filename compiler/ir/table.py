@@ -1,0 +1,74 @@
+"""The table behind `intern`: strong references, swept of what nobody else holds.
+
+A weak reference for each node would cost as much as the rest of making it. So the table holds its
+values, and once it has doubled since the last time it drops those that only it refers to: CPython
+counts references. Readers and writers take no lock. `enter` explains why no value is lost.
+"""
+
+from sys import getrefcount
+from threading import Lock
+from typing import Any, Generic, TypeAlias, TypeVar
+
+Key: TypeAlias = tuple[Any, ...]
+FEWEST = 1 << 13  # entries before the first sweep
+_T = TypeVar("_T")
+
+
+def _count_alone() -> int:
+    """What getrefcount says, in a loop like that of `sweep`, of a value that only a dict holds."""
+    table: dict[int, object] = {0: object()}
+    entries = list(table.items())
+    _, value = entries.pop()
+    return getrefcount(value)
+
+
+_ALONE = _count_alone()
+
+
+class Table(Generic[_T]):
+    """One value for each key, for as long as somebody uses it."""
+
+    __slots__ = ("_limit", "_older", "_sweeping", "current")
+
+    def __init__(self) -> None:
+        self.current: dict[Key, _T] = {}  # replaced, never emptied: see `enter`
+        self._older: dict[Key, _T] = {}  # what is being swept
+        self._limit = FEWEST
+        self._sweeping = Lock()
+
+    def enter(self, key: Key, value: _T) -> _T:
+        """The value under `key` from now on: `value`, or the one that is there already.
+
+        A value found in a table is only good if that is still `current` afterwards. If not, a sweep
+        may have taken it for unused: it is entered again. The sweep looks at every value of the old
+        table after it was replaced, and until it is done misses look there, too.
+        """
+        while True:
+            table = self.current
+            if self._older:
+                value = self._older.get(key, value)
+            value = table.setdefault(key, value)
+            if table is self.current:
+                break
+        if len(table) > self._limit:
+            self.sweep()
+        return value
+
+    def sweep(self) -> None:
+        """Drop every value that only the table holds, the youngest first: users before sources."""
+        if not self._sweeping.acquire(blocking=False):
+            return  # another thread is at it
+        self._older = older = self.current  # before it is replaced: a miss must find it
+        self.current = {}
+        entries = list(older.items())
+        try:
+            while entries:
+                key, value = entries.pop()
+                if getrefcount(value) <= _ALONE:
+                    del older[key]
+        finally:  # also where a signal interrupts it
+            for key, value in older.items():
+                self.current.setdefault(key, value)
+            self._limit = max(FEWEST, 2 * len(older))
+            self._older = {}
+            self._sweeping.release()

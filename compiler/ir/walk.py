@@ -1,0 +1,73 @@
+"""Walks over graphs of nodes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from compiler.ir.node import Node, intern, set_order
+from compiler.ir.op import Op
+
+_SINK = Op.SINK
+
+
+def toposort(*roots: Node) -> list[Node]:
+    """Every node reachable from `roots` once, operands first, in depth-first order of operands."""
+    if len(roots) == 1 and roots[0].op is _SINK:
+        return _order_of_kernel(roots[0])
+    return list(_walk(roots))
+
+
+def _order_of_kernel(root: Node) -> list[Node]:
+    """Walked once: the whole of a kernel is asked for by everything that looks at it."""
+    above = root.order  # without the root, which would otherwise keep itself alive
+    if above is None:
+        order = list(_walk((root,)))
+        set_order(root, tuple(order[:-1]))
+        return order
+    return [*above, root]
+
+
+def _walk(roots: Iterable[Node]) -> dict[Node, None]:
+    done: dict[Node, None] = {}  # in order
+    above: list[Node] = []  # from a root down to `node`, and for each what is left of its operands
+    waiting: list[Iterator[Node]] = []
+    for root in roots:
+        if root in done:
+            continue
+        node, rest = root, iter(root.below)
+        while True:
+            for child in rest:
+                if child in done:
+                    continue
+                below = child.below
+                if below:
+                    above.append(node)
+                    waiting.append(rest)
+                    node, rest = child, iter(below)
+                    break
+                done[child] = None
+            else:
+                done[node] = None
+                if not above:
+                    break
+                node, rest = above.pop(), waiting.pop()
+    return done
+
+
+def substitute(
+    root: Node, mapping: Mapping[Node, Node], build: Callable[..., Node] = intern
+) -> Node:
+    """`root` with nodes replaced by `mapping`; nodes above one are made again with `build`.
+
+    Sources only: symbolic sizes inside attributes stay.
+    """
+    done: dict[Node, Node] = dict(mapping)
+    for node in toposort(root):
+        if node not in done:
+            src = tuple([done[child] for child in node.src])
+            done[node] = node if src == node.src else build(node.op, node.dtype, src, node.attr)
+    return done[root]
+
+
+def depends_on(root: Node, targets: Iterable[Node]) -> bool:
+    """Whether any of `targets` is reachable from `root`."""
+    wanted = frozenset(targets)
+    return any(node in wanted for node in toposort(root))
