@@ -11,7 +11,7 @@ from compiler.kernel import Kernel, Opt, apply_all, choose, from_ast, kernel_nam
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
 from compiler.options import DEFAULT, CompileOptions
 from compiler.passes import run_pipeline
-from compiler.rules import Builder
+from compiler.rules import Application, Builder
 from compiler.target import Target
 
 
@@ -20,16 +20,25 @@ def compile_kernel(
     target: Target,
     options: CompileOptions = DEFAULT,
     opts: tuple[Opt, ...] | None = None,
+    *,
+    trace: list[Application] | None = None,
+    rewrite_limit: int | None = None,
 ) -> Compiled:
     """Compile the kernel `ast`, with these opts, or with chosen ones where `opts` is None.
 
-    Raises a CompilerError that names what is wrong: the AST, an opt, an option or a pass.
+    `trace` collects every application of a rule, as many as `Compiled.rewrites` counts. With a
+    `rewrite_limit` no rule is applied after that many: what comes out is still right, but no
+    answer to record, and so no observer sees it. Raises a CompilerError that names what is wrong:
+    the AST, an opt, an option or a pass.
     """
     _check_types(ast, target, options, opts)
+    builder = Builder(rewrite_limit, trace)
+    if rewrite_limit is not None:
+        return _compile(ast, target, options, opts, builder)
     started = CompileStarted(ast, target, options, opts)
     notify(started)
     try:
-        compiled = _compile(ast, target, options, opts)
+        compiled = _compile(ast, target, options, opts, builder)
     except CompilerError as error:
         notify(CompileFailed(started, str(error)))
         raise
@@ -50,7 +59,11 @@ def _check_types(ast: object, target: object, options: object, opts: object) -> 
 
 
 def _compile(
-    ast: Node, target: Target, options: CompileOptions, opts: tuple[Opt, ...] | None
+    ast: Node,
+    target: Target,
+    options: CompileOptions,
+    opts: tuple[Opt, ...] | None,
+    builder: Builder,
 ) -> Compiled:
     backend = find_backend(target.backend)
     verify(ast, Spec.KERNEL)
@@ -59,7 +72,6 @@ def _compile(
         return _uncompiled(ast, target, options, opts, backend)
     kernel = from_ast(ast)
     kernel = apply_all(kernel, choose(kernel, target, options) if opts is None else opts, target)
-    builder = Builder()
     stages = run_pipeline(to_nodes(kernel, builder), target, options, builder)
     program = stages[-1].node
     name, arguments = _function_name(kernel, options), arguments_of(ast)

@@ -137,13 +137,13 @@ def _chosen_by_less(node: Node, a: Interval, b: Interval) -> Interval:
     """WHERE(x < y, ...) that chooses x or y: a minimum, a maximum, or half of a clamp."""
     x, y = node.src[0].src
     _, first, second = node.src
-    if first is x and _has_bounds(y) and _known(y) is not None:
+    if first is x and y.interval is not None:
         a = (a[0], min(a[1], y.interval[1] - 1))
-    elif first is y and _has_bounds(x) and _known(x) is not None:
+    elif first is y and x.interval is not None:
         a = (max(a[0], x.interval[0] + 1), a[1])
-    if second is x and _has_bounds(y) and _known(y) is not None:
+    if second is x and y.interval is not None:
         b = (max(b[0], y.interval[0]), b[1])
-    elif second is y and _has_bounds(x) and _known(x) is not None:
+    elif second is y and x.interval is not None:
         b = (b[0], min(b[1], x.interval[1]))
     return min(a[0], b[0]), max(a[1], b[1])
 

@@ -1,7 +1,7 @@
 """Rewrite rules by topic, and their builder. To add one: a function, and a Rule in its RULES."""
 
 from compiler.rules import algebra, compare, divmod, fold, gates
-from compiler.rules.builder import Application, Rule, RulesByOp, index_by_op
+from compiler.rules.builder import Application, Constants, Rule, RulesByOp, index_by_op
 from compiler.rules.builder import Builder as RuleBuilder
 from compiler.rules.decompose import FUNCTIONS, LOWERINGS, Lowering, combine, identity, lower
 from compiler.rules.fold import cast_value, constant_of
@@ -37,8 +37,10 @@ __all__ = [
     "MAX_ULP",
     "Application",
     "Builder",
+    "Constants",
     "Lowering",
     "Rule",
+    "RuleBuilder",
     "RulesByOp",
     "build_linear",
     "cast_value",

@@ -3,7 +3,7 @@
 import math
 
 from compiler.ir import COMMUTATIVE, Node, Number, Op, bounds
-from compiler.rules.builder import Builder, Rule
+from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 
 
@@ -63,8 +63,8 @@ def _factor(node: Node) -> tuple[Node, Number]:
 
 
 def like_terms(b: Builder, node: Node) -> Node | None:
-    """x*c + x*d = x*(c + d) for ints"""
-    if node.dtype.is_float:
+    """x*c + x*d = x*(c + d) for ints, of which the last is no constant"""
+    if node.dtype.is_float or constant_of(node.src[1]) is not None:
         return None
     (x, c), (y, d) = _factor(node.src[0]), _factor(node.src[1])
     return b.mul(x, c + d) if x is y else None
@@ -130,16 +130,19 @@ def ordered_extremes(b: Builder, node: Node) -> Node | None:
 
 RULES = (
     Rule(
-        "constant-last", tuple(op for op in Op if op in COMMUTATIVE), constant_last, constant=True
+        "constant-last",
+        tuple(op for op in Op if op in COMMUTATIVE),
+        constant_last,
+        constants=Constants.FIRST,
     ),
-    Rule("add-zero", (Op.ADD,), add_zero, constant=True),
-    Rule("add-constants", (Op.ADD,), add_constants, constant=True, exact=True),
-    Rule("like-terms", (Op.ADD,), like_terms, exact=True),
-    Rule("constant-outward", (Op.ADD,), constant_outward, exact=True),
+    Rule("add-zero", (Op.ADD,), add_zero, constants=Constants.LAST),
+    Rule("add-constants", (Op.ADD,), add_constants, constants=Constants.LAST, exact=True),
+    Rule("like-terms", (Op.ADD,), like_terms, constants=Constants.NOT_LAST, exact=True),
+    Rule("constant-outward", (Op.ADD,), constant_outward, constants=Constants.NOT_LAST, exact=True),
     Rule("sub-is-add", (Op.SUB,), sub_is_add),
-    Rule("mul-one", (Op.MUL,), mul_one, constant=True),
-    Rule("mul-constants", (Op.MUL,), mul_constants, constant=True, exact=True),
-    Rule("divide-by-one", (Op.FDIV,), divide_by_one, constant=True),
+    Rule("mul-one", (Op.MUL,), mul_one, constants=Constants.LAST),
+    Rule("mul-constants", (Op.MUL,), mul_constants, constants=Constants.LAST, exact=True),
+    Rule("divide-by-one", (Op.FDIV,), divide_by_one, constants=Constants.LAST),
     Rule("double-negation", (Op.NEG, Op.NOT), double_negation),
     Rule("ordered-extremes", (Op.MAX, Op.MIN), ordered_extremes),
 )

@@ -2,13 +2,46 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from compiler.errors import RewriteError
 from compiler.ir import BOOL, Attr, DType, Kind, Node, Number, Op, const, intern, toposort
 
 MAX_DEPTH = 120  # nested applications that one new node may cause; a looping rule gets there
 _FLOAT = Kind.FLOAT
-_CONSTANTS = frozenset((Op.CONST, Op.SPLAT))  # a SPLAT may be one
+_CONST, _SPLAT = Op.CONST, Op.SPLAT
+# an attribute of an Enum class takes ten times as long to look up as a global
+_ADD, _SUB, _MUL, _FDIV, _IDIV, _MOD = Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.IDIV, Op.MOD
+_MAX, _MIN, _AND, _OR, _XOR, _SHL, _SHR = (
+    *(Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR),
+    *(Op.SHL, Op.SHR),
+)
+_LT, _LE, _EQ, _NE, _NOT, _NEG = Op.LT, Op.LE, Op.EQ, Op.NE, Op.NOT, Op.NEG
+_WHERE, _CAST, _BITCAST = Op.WHERE, Op.CAST, Op.BITCAST
+
+
+class Constants(Enum):
+    """Which sources must be constants for a rule to have anything to do."""
+
+    ANY = "any or none"
+    FIRST = "the first and not the last"
+    LAST = "the last"
+    NOT_LAST = "not the last"
+    ALL = "the first and the last"
+
+    def admits(self, *, first: bool, last: bool) -> bool:
+        """Whether the rule is to be called for such sources."""
+        match self:
+            case Constants.ANY:
+                return True
+            case Constants.FIRST:
+                return first and not last
+            case Constants.LAST:
+                return last
+            case Constants.NOT_LAST:
+                return not last
+            case Constants.ALL:
+                return first and last
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +54,12 @@ class Rule:
     name: str
     ops: tuple[Op, ...]
     apply: "Callable[[Builder, Node], Node | None]"
-    constant: bool = False  # only where a source is a constant
+    constants: Constants = Constants.ANY
     exact: bool = False  # only where the first source is no float
 
 
 Rules = tuple[Rule, ...]
-RulesByOp = Mapping[Op, tuple[Rules, Rules, Rules, Rules]]  # by op, then by `_case`
+RulesByOp = Mapping[Op, tuple[Rules, ...]]  # by op, then by `_case`
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +73,42 @@ class Application:
 
 def index_by_op(rules: Sequence[Rule]) -> RulesByOp:
     """The rules of each op, in order, for each case of its sources."""
-    table: dict[Op, Rules] = {}
+    table: dict[Op, list[Rule]] = {}
     for rule in rules:
         for op in rule.ops:
-            table[op] = (*table.get(op, ()), rule)
+            table.setdefault(op, []).append(rule)
     return {
-        op: (
-            tuple([rule for rule in found if not rule.constant]),
-            tuple([rule for rule in found if not rule.constant and not rule.exact]),
-            found,
-            tuple([rule for rule in found if not rule.exact]),
-        )
+        op: tuple([tuple([rule for rule in found if _is_for(rule, case)]) for case in range(8)])
         for op, found in table.items()
     }
 
 
-def _case(node: Node) -> int:
-    """1 for floats, plus 2 where a source may be a constant."""
-    src = node.src
-    case = 1 if src[0].dtype.kind is _FLOAT else 0
-    for child in src:
-        if child.op in _CONSTANTS:
-            return case + 2
+def _is_for(rule: Rule, case: int) -> bool:
+    if rule.exact and case & 1:
+        return False
+    return rule.constants.admits(first=bool(case & 2), last=bool(case & 4))
+
+
+def _case(src: tuple[Node, ...]) -> int:
+    """1 for floats, plus 2 where the first source is a constant, plus 4 where the last is."""
+    first, last = src[0], src[-1]
+    case = 1 if first.dtype.kind is _FLOAT else 0
+    if first.op is _SPLAT:
+        first = first.src[0]
+    if first.op is _CONST and first.attr[1] is None:
+        case += 2
+    if last.op is _SPLAT:
+        last = last.src[0]
+    if last.op is _CONST and last.attr[1] is None:
+        case += 4
     return case
 
 
 class Builder:
     """Builds nodes and folds them by `rules`; owned by one compile (not shared between threads).
 
-    `limit` stops after that many applications; `trace` collects them.
+    `trace` collects the applications, those that a result is made of before the one that returns
+    it. After `limit` of them no rule is applied: every prefix of a trace can be had.
     """
 
     __slots__ = ("_depth", "_limit", "_memo", "_rules", "_trace", "rewrites")
@@ -93,29 +133,34 @@ class Builder:
             return node
         found = self._memo.get(node)
         if found is None:
-            rules = cases[_case(node)]
+            rules = cases[_case(src)]
             found = self._memo[node] = self._fold(node, rules) if rules else node
         return found
 
     def _fold(self, node: Node, rules: Rules) -> Node:
         if self._limit is not None and self.rewrites >= self._limit:
             return node
+        if self._depth >= MAX_DEPTH:
+            raise RewriteError(
+                f"rule {rules[0].name}: does not come to an end on {node!r}, "
+                f"{MAX_DEPTH} nested applications; make its result smaller"
+            )
         self._depth += 1
         for rule in rules:
-            if self._depth > MAX_DEPTH:
-                raise RewriteError(
-                    f"rule {rule.name}: does not come to an end on {node!r}, "
-                    f"{MAX_DEPTH} nested applications; make its result smaller"
-                )
             after = rule.apply(self, node)
             if after is not None and after is not node:
                 self._depth -= 1
-                self.rewrites += 1
-                if self._trace is not None:
-                    self._trace.append(Application(rule.name, node, after))
-                return after
+                return self._applied(rule, node, after)
         self._depth -= 1
         return node
+
+    def _applied(self, rule: Rule, before: Node, after: Node) -> Node:
+        if self.rewrites == self._limit:  # reached by what `after` itself is made of
+            return before
+        self.rewrites += 1
+        if self._trace is not None:
+            self._trace.append(Application(rule.name, before, after))
+        return after
 
     def rebuild(self, root: Node, mapping: Mapping[Node, Node]) -> Node:
         """`root` with nodes replaced by `mapping` and everything above them folded again."""
@@ -144,72 +189,72 @@ class Builder:
         return self.build(op, BOOL.vec(x.dtype.count), (x, y))
 
     def add(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.ADD, a, b)
+        return self.binary(_ADD, a, b)
 
     def sub(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.SUB, a, b)
+        return self.binary(_SUB, a, b)
 
     def mul(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.MUL, a, b)
+        return self.binary(_MUL, a, b)
 
     def fdiv(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.FDIV, a, b)
+        return self.binary(_FDIV, a, b)
 
     def idiv(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.IDIV, a, b)
+        return self.binary(_IDIV, a, b)
 
     def mod(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.MOD, a, b)
+        return self.binary(_MOD, a, b)
 
     def max_(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.MAX, a, b)
+        return self.binary(_MAX, a, b)
 
     def min_(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.MIN, a, b)
+        return self.binary(_MIN, a, b)
 
     def and_(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.AND, a, b)
+        return self.binary(_AND, a, b)
 
     def or_(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.OR, a, b)
+        return self.binary(_OR, a, b)
 
     def xor(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.XOR, a, b)
+        return self.binary(_XOR, a, b)
 
     def shl(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.SHL, a, b)
+        return self.binary(_SHL, a, b)
 
     def shr(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.binary(Op.SHR, a, b)
+        return self.binary(_SHR, a, b)
 
     def lt(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.compare(Op.LT, a, b)
+        return self.compare(_LT, a, b)
 
     def le(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.compare(Op.LE, a, b)
+        return self.compare(_LE, a, b)
 
     def eq(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.compare(Op.EQ, a, b)
+        return self.compare(_EQ, a, b)
 
     def ne(self, a: "Node | float", b: "Node | float") -> Node:
-        return self.compare(Op.NE, a, b)
+        return self.compare(_NE, a, b)
 
     def not_(self, a: Node) -> Node:
-        return self.unary(Op.NOT, a)
+        return self.unary(_NOT, a)
 
     def neg(self, a: Node) -> Node:
-        return self.unary(Op.NEG, a)
+        return self.unary(_NEG, a)
 
     def where(self, condition: Node, a: "Node | float", b: "Node | float") -> Node:
         x, y = _pair(a, b)
-        return self.build(Op.WHERE, x.dtype, (condition, x, y))
+        return self.build(_WHERE, x.dtype, (condition, x, y))
 
     def cast(self, a: Node, dtype: DType) -> Node:
         """`a` converted to the scalar type of `dtype`, lane by lane."""
-        return self.build(Op.CAST, dtype.vec(a.dtype.count), (a,))
+        return self.build(_CAST, dtype.vec(a.dtype.count), (a,))
 
     def bitcast(self, a: Node, dtype: DType) -> Node:
-        return self.build(Op.BITCAST, dtype.vec(a.dtype.count), (a,))
+        return self.build(_BITCAST, dtype.vec(a.dtype.count), (a,))
 
 
 def _pair(a: "Node | float", b: "Node | float") -> tuple[Node, Node]:

@@ -1,7 +1,7 @@
 """Laws of comparisons of integers and bools."""
 
 from compiler.ir import BOOL, Node, Op, bounds
-from compiler.rules.builder import Builder, Rule
+from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 from compiler.rules.linear import build_linear, exact_interval, exact_linear, linear
 
@@ -67,7 +67,19 @@ def bool_against_constant(b: Builder, node: Node) -> Node | None:
 
 RULES = (
     Rule("compare-decided-by-bounds", (Op.LT, Op.LE, Op.EQ, Op.NE), decided_by_bounds, exact=True),
-    Rule("compare-bool-constant", (Op.EQ, Op.NE), bool_against_constant, constant=True),
-    Rule("compare-le-constant", (Op.LE,), less_or_equal_constant, constant=True, exact=True),
-    Rule("compare-move-constants", (Op.LT,), move_constants_right, constant=True, exact=True),
+    Rule("compare-bool-constant", (Op.EQ, Op.NE), bool_against_constant, constants=Constants.LAST),
+    Rule(
+        "compare-le-constant",
+        (Op.LE,),
+        less_or_equal_constant,
+        constants=Constants.LAST,
+        exact=True,
+    ),
+    Rule(
+        "compare-move-constants",
+        (Op.LT,),
+        move_constants_right,
+        constants=Constants.LAST,
+        exact=True,
+    ),
 )

@@ -3,7 +3,7 @@
 import math
 
 from compiler.ir import Node, Op, bounds
-from compiler.rules.builder import Builder, Rule
+from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 from compiler.rules.linear import Terms, build_linear, exact_interval, exact_linear
 
@@ -99,9 +99,9 @@ def nested(b: Builder, node: Node) -> Node | None:
 
 _BOTH = (Op.IDIV, Op.MOD)
 RULES = (
-    Rule("divmod-by-one", _BOTH, by_one, constant=True),
-    Rule("divmod-within-one-multiple", _BOTH, within_one_multiple, constant=True),
-    Rule("divmod-split-multiples", _BOTH, split_multiples, constant=True),
-    Rule("divmod-common-factor", _BOTH, common_factor, constant=True),
-    Rule("divmod-nested", _BOTH, nested, constant=True),
+    Rule("divmod-by-one", _BOTH, by_one, constants=Constants.LAST),
+    Rule("divmod-within-one-multiple", _BOTH, within_one_multiple, constants=Constants.LAST),
+    Rule("divmod-split-multiples", _BOTH, split_multiples, constants=Constants.LAST),
+    Rule("divmod-common-factor", _BOTH, common_factor, constants=Constants.LAST),
+    Rule("divmod-nested", _BOTH, nested, constants=Constants.LAST),
 )

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable, Mapping
 
 from compiler.ir import DType, Kind, Node, Number, Op, const, truncated_div, wrap
-from compiler.rules.builder import Builder, Rule
+from compiler.rules.builder import Builder, Constants, Rule
 
 _CONST, _SPLAT = Op.CONST, Op.SPLAT
 
@@ -182,4 +182,4 @@ _BOOL: Mapping[Op, Callable[..., Number]] = {
     Op.XOR: lambda a, b: a != b,
 }
 _OPS = tuple(dict.fromkeys((*_FLOAT, *_INT, *_BOOL, Op.CAST, Op.BITCAST, Op.WHERE)))
-RULES = (Rule("fold-constants", _OPS, fold_constants, constant=True),)
+RULES = (Rule("fold-constants", _OPS, fold_constants, constants=Constants.ALL),)

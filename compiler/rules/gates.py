@@ -1,7 +1,7 @@
 """Laws of WHERE, AND, OR, NOT, casts between integers, and of vectors built from scalars."""
 
 from compiler.ir import BOOL, Kind, Node, Op, bounds
-from compiler.rules.builder import Builder, Rule
+from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 
 
@@ -110,7 +110,7 @@ RULES = (
     Rule("where-same-condition", (Op.WHERE,), where_same_condition),
     Rule("bit-constants", (Op.AND, Op.OR, Op.XOR), bit_constants),
     Rule("repeated-operand", (Op.AND, Op.OR), repeated_operand),
-    Rule("shift-by-zero", (Op.SHL, Op.SHR), shift_by_zero, constant=True),
+    Rule("shift-by-zero", (Op.SHL, Op.SHR), shift_by_zero, constants=Constants.LAST),
     Rule("cast-to-same", (Op.CAST, Op.BITCAST), cast_to_same),
     Rule("cast-of-cast", (Op.CAST,), cast_of_cast),
     Rule("lane-of-vector", (Op.LANE,), lane_of_vector),

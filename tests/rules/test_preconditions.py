@@ -1,14 +1,15 @@
 """What a Rule says of itself is true: where it need not be called, it would do nothing."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from compiler.ir import BINARY, BOOL, COMPARISONS, FLOAT32, INT32, Op, const, intern
-from compiler.rules import ALL, Builder
+from compiler.ir import BINARY, BOOL, COMPARISONS, FLOAT32, INT32, Op, const, intern, why_malformed
+from compiler.rules import ALL, Builder, Constants, RuleBuilder, constant_of, index_by_op
 
 _VALUES = tuple(sorted(BINARY | COMPARISONS, key=lambda op: op.name))
-_FLAGGED = [rule for rule in ALL if rule.constant or rule.exact]
+_FLAGGED = [rule for rule in ALL if rule.constants is not Constants.ANY or rule.exact]
 
 
 def _integers():
@@ -23,7 +24,7 @@ def _operands():
     floats = [intern(Op.CAST, FLOAT32, (x,)) for x in integers[:2]]
     floats += [intern(op, FLOAT32, (floats[0], const(FLOAT32, 1.0))) for op in (Op.ADD, Op.MUL)]
     bools = [intern(Op.LT, BOOL, (integers[0], x)) for x in integers[1:3]]
-    vectors = [intern(Op.SPLAT, INT32.vec(4), (x,)) for x in integers[:2]]
+    vectors = [intern(Op.SPLAT, INT32.vec(4), (x,)) for x in (*integers[:2], integers[-1])]
     return [integers, [*floats, const(FLOAT32, 1.0)], [*bools, const(BOOL, True)], vectors]
 
 
@@ -35,8 +36,9 @@ def _nodes(op):
 
 
 def _is_called(rule, node):
-    has_constant = any(child.op in (Op.CONST, Op.SPLAT) for child in node.src)
-    return (has_constant or not rule.constant) and not (rule.exact and node.src[0].dtype.is_float)
+    first, last = (constant_of(node.src[place]) is not None for place in (0, -1))
+    is_float = node.src[0].dtype.is_float
+    return rule.constants.admits(first=first, last=last) and not (rule.exact and is_float)
 
 
 @pytest.mark.parametrize("rule", _FLAGGED, ids=lambda rule: rule.name)
@@ -44,3 +46,13 @@ def test_a_rule_does_nothing_where_it_is_not_called(rule):
     for op in rule.ops:
         for node in _nodes(op) if op in _VALUES else ():
             assert _is_called(rule, node) or rule.apply(Builder(), node) is None, node
+
+
+@pytest.mark.parametrize("op", _VALUES, ids=lambda op: op.name)
+def test_a_builder_folds_as_one_that_calls_every_rule(op):
+    everything = [replace(rule, constants=Constants.ANY, exact=False) for rule in ALL]
+    for node in [node for node in _nodes(op) if why_malformed(node) is None]:
+        called, each = Builder(), RuleBuilder(index_by_op(everything))
+        built = called.build(op, node.dtype, node.src)
+        assert built is each.build(op, node.dtype, node.src)
+        assert called.rewrites == each.rewrites
