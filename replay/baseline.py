@@ -13,7 +13,7 @@ from replay.outcome import Outcome, Result
 def with_answer(record: KernelRecord, result: Result) -> KernelRecord | None:
     """`record` with what the compiler answered in `result`; None where that is no baseline."""
     if result.new is not None and result.outcome is not Outcome.NONDETERMINISTIC:
-        return _answered(record, result.new)
+        return answered(record, result.new)
     if result.outcome is Outcome.ERROR:
         return msgspec.structs.replace(
             record,
@@ -49,7 +49,8 @@ def update_corpus(path: Path, new: Mapping[str, KernelRecord]) -> None:
         )
 
 
-def _answered(record: KernelRecord, answer: Artefact) -> KernelRecord:
+def answered(record: KernelRecord, answer: Artefact) -> KernelRecord:
+    """`record` with `answer` as what its compiler answered."""
     return msgspec.structs.replace(
         record,
         status=Status.FINISHED,

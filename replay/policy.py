@@ -17,7 +17,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `allow` names outcomes, or pairs as in "code/exact". `numerics` names verdicts that pass beside
     an outcome that does. `minimum` is how many records must have been compiled: a count, a share
-    such as "95%", or "all".
+    such as "95%", or "all". `subject` is a compiler of another kind: module:object, or
+    file.py:object in or below the directory of the policy.
     """
 
     allow: tuple[str, ...] = (Outcome.SAME.value, Outcome.RENAMED.value)
@@ -25,6 +26,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minimum: int | str = "all"
     approvals: str = "replay-approvals.txt"
     allow_incomplete: bool = False
+    subject: str | None = None
 
 
 DEFAULT = Policy()

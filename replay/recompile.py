@@ -8,7 +8,16 @@ import msgspec
 
 from corpus import KernelRecord, Opt
 from replay.artefact import Artefact
-from replay.subject import SUBJECTS, Checker, Detail, Refused, RefusedError, Subject, Where
+from replay.subject import (
+    SUBJECTS,
+    Checker,
+    Detail,
+    Refused,
+    RefusedError,
+    Subject,
+    Where,
+    load_subject,
+)
 from replay.wire import Call
 
 
@@ -34,6 +43,7 @@ class Answer(msgspec.Struct, frozen=True, tag="answer"):
     pinned: Artefact | None = None
 
 
+_named: dict[str, tuple[Subject, Checker]] = {}  # by kind; a worker fills it before its first job
 _encode = msgspec.msgpack.Encoder().encode
 _decode_request = msgspec.msgpack.Decoder(Request).decode
 _decode_answer = msgspec.msgpack.Decoder(Answer | Refused).decode
@@ -79,9 +89,17 @@ def _compiled_if_possible(
         return None  # the recorded opts are illegal now: then it is not only the choice
 
 
+def use_subject(name: str) -> None:
+    """Let the compiler that `name` names take the records of its kind, in this process."""
+    kind, subject, checker = load_subject(name)
+    _named[kind] = (subject, checker)
+
+
 @cache
 def find_subject(kind: str) -> Subject:
     """The compiler that can decode records of `kind`."""
+    if kind in _named:
+        return _named[kind][0]
     subject: Subject = importlib.import_module(_entry(kind)[1]).SUBJECT
     return subject
 
@@ -89,6 +107,8 @@ def find_subject(kind: str) -> Subject:
 @cache
 def find_checker(kind: str) -> Checker:
     """What can run the kernels of records of `kind`."""
+    if kind in _named:
+        return _named[kind][1]
     checker: Checker = importlib.import_module(_entry(kind)[2]).CHECKER
     return checker
 
@@ -97,5 +117,7 @@ def _entry(kind: str) -> tuple[str, str, str]:
     for entry in SUBJECTS:
         if entry[0] == kind:
             return entry
-    known = ", ".join(name for name, _, _ in SUBJECTS)
-    raise RefusedError(Where.READING, f"kind {kind!r} is unknown: use one of {known}")
+    known = ", ".join([*(name for name, _, _ in SUBJECTS), *_named])
+    raise RefusedError(
+        Where.READING, f"kind {kind!r} is unknown, known are {known}; name another by --subject"
+    )

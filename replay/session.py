@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus import Item, Reader, Selection, open_reader, select
@@ -19,6 +19,7 @@ from replay.policy import Policy, read_policy
 from replay.recompile import Mode
 from replay.reports.model import Report, quoted
 from replay.run import Extent, Plan, Progress, Replayed, Source, replay
+from replay.subject import why_no_subject
 from replay.toolchain import differences, toolchain
 from replay.worker import ROOT
 from replay.workers import Crew, Limits
@@ -45,6 +46,7 @@ class Request:
     time_budget_s: float | None = None
     policy: Path = Path("pyproject.toml")
     skip_known: bool = False
+    subject: str | None = None  # another compiler than ours, see replay/subject.py
 
     @property
     def options(self) -> str:
@@ -54,6 +56,8 @@ class Request:
             parts.append(f"--compiler {quoted(str(self.compiler))}")
         if self.against is not None:
             parts.append(f"--against {quoted(self.against)}")
+        if self.subject is not None:
+            parts.append(f"--subject {quoted(self.subject)}")
         return " ".join(parts)
 
     @property
@@ -66,6 +70,7 @@ class Request:
 def replay_corpus(request: Request, invocation: Invocation, progress: Progress) -> Report:
     """Do what `request` says, judge it by its policy, and report."""
     policy = read_policy(request.policy)
+    request = _with_subject(request, policy)
     with ExitStack() as stack:
         reader = stack.enter_context(open_reader(request.corpus))
         source, total = _chosen(reader, request.selection)
@@ -86,10 +91,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
         crew = crew_for(request, invocation)
         old: Crew | None = None
         if request.against is not None:
-            repository = find_repository(crew.paths[0] if crew.paths else Path(ROOT))
-            tree = stack.enter_context(checked_out(repository, request.against))
-            compile_ahead(tree)
-            old = crew_for(request, invocation, compiler=tree)
+            old = _older(request, invocation, crew, stack)
         yield Plan(
             crew=crew,
             old=old,
@@ -102,11 +104,51 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
         )
 
 
+def _older(request: Request, invocation: Invocation, crew: Crew, stack: ExitStack) -> Crew:
+    """Workers with the compiler of the revision to compare with."""
+    assert request.against is not None
+    if request.subject is not None:
+        place, _, attribute = request.subject.rpartition(":")
+        if not place.endswith(".py"):
+            raise UsageError("--against: name the subject by its file, which has revisions")
+        file = Path(place).resolve()
+        repository = find_repository(file.parent)
+        tree = stack.enter_context(checked_out(repository, request.against))
+        older = f"{tree / file.relative_to(repository.resolve())}:{attribute}"
+        return replace(crew, subject=older)
+    repository = find_repository(crew.paths[0] if crew.paths else Path(ROOT))
+    tree = stack.enter_context(checked_out(repository, request.against))
+    compile_ahead(tree)
+    return crew_for(request, invocation, compiler=tree)
+
+
+def _with_subject(request: Request, policy: Policy) -> Request:
+    """The subject that the command line names, else that of the policy, which lies beside it."""
+    name = request.subject
+    if name is None and policy.subject is not None:
+        place, colon, attribute = policy.subject.rpartition(":")
+        is_file = place.endswith(".py")
+        name = f"{request.policy.parent / place if is_file else place}{colon}{attribute}"
+    if name is None:
+        return request
+    if (why := why_no_subject(name)) is not None:
+        raise UsageError(f"subject {name!r}: {why}")
+    return replace(request, subject=name)
+
+
+def _absolute(name: str | None) -> str | None:
+    """A subject as workers, which run in directories of their own, find it."""
+    place, colon, attribute = (name or "").rpartition(":")
+    return f"{Path(place).absolute()}{colon}{attribute}" if place.endswith(".py") else name
+
+
 def _memory(request: Request, invocation: Invocation, crew: Crew) -> Memory | None:
     """What is known from earlier replays; nothing where the baseline is another compiler's."""
     path = cache_path(invocation.environ, request.corpus)
     if not request.skip_known or request.against is not None or path is None:
         return None
+    if request.subject is not None:
+        return None  # the fingerprint is one of our compiler's code
     root = crew.paths[0] if crew.paths else Path(ROOT)
     return Memory(path, root / "compiler", request.mode)
 
@@ -119,6 +161,7 @@ def crew_for(request: Request, invocation: Invocation, *, compiler: Path | None 
         size=request.jobs,
         limits=request.limits,
         paths=(compiler_root(chosen),) if chosen else (),
+        subject=_absolute(request.subject),
     )
 
 

@@ -1,11 +1,17 @@
-"""The compiler under test, seen through one protocol. To add a subject: a line in SUBJECTS.
+"""The compiler under test, seen through one protocol. To add ours: a line in SUBJECTS.
 
 Nothing else in replay/ may know what a kernel means to a compiler. A subject is reached by import
 in a worker process: this checkout's compiler, a copy of it in another directory, an older revision
-of it, or a compiler of another kind.
+of it, or a compiler of another kind that the user names (docs/own-compiler.md). A record only says
+of which kind it is: no corpus can name code to be imported.
 """
 
+import importlib
+import importlib.util
+import sys
 from enum import Enum
+from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
 import msgspec
@@ -52,7 +58,8 @@ class RefusedError(Exception):
 
 
 class Subject(Protocol):
-    """Raises RefusedError for what the compiler refuses; anything else is its bug."""
+    """A compiler of one kind of records. Raises RefusedError for what it refuses; anything else is
+    its bug. One that a user names has two attributes more: `kind`, and `checker`, maybe None."""
 
     def check(self, record: KernelRecord) -> None:
         """Raise RefusedError if the record's question cannot be decoded."""
@@ -81,3 +88,51 @@ class Checker(Protocol):
         self, record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None
     ) -> Checked:
         """Compile under `opts`, run beside `old` if given, and judge both by the reference."""
+
+
+class NoChecker:
+    """Stands in for a subject that only compiles."""
+
+    def check(
+        self, record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None
+    ) -> Checked:
+        """Say that there is nothing to run it with."""
+        return Checked(numerics=Numerics.SKIPPED, reason=f"{record.kind!r} runs no kernels")
+
+
+def why_no_subject(name: str) -> str | None:
+    """What is wrong with the way a subject is named, as far as can be told without importing it."""
+    place, colon, attribute = name.rpartition(":")
+    if not colon or not attribute.isidentifier():
+        return "use module:object or path/to/file.py:object"
+    if place.endswith(".py"):
+        return None if Path(place).is_file() else f"{place} does not exist"
+    is_dotted = all(part.isidentifier() for part in place.split("."))
+    return None if is_dotted else f"{place!r} is neither a module nor a .py file"
+
+
+def load_subject(name: str) -> tuple[str, Subject, Checker]:
+    """Import what `name` names: the kind of its records, what compiles them, what runs them."""
+    place, _, attribute = name.rpartition(":")
+    module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
+    subject: Subject = getattr(module, attribute)
+    kind, checker = getattr(subject, "kind", None), getattr(subject, "checker", None)
+    if not isinstance(kind, str) or not kind or kind in [known for known, _, _ in SUBJECTS]:
+        raise ValueError(f"subject {name}: kind is {kind!r}; give its records a kind of their own")
+    return kind, subject, checker or NoChecker()
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    """A file as a module. Its directory is not searched: what it imports must be installed."""
+    name = f"subject_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python module", path=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -26,6 +26,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     wire: int = WIRE
     paths: tuple[str, ...] = ()  # searched for the compiler under test, before all others
     imports: tuple[str, ...] = ()  # imported from those paths before the first job
+    subject: str | None = None  # another compiler than ours: module:object, or file.py:object
     warm_up: tuple[Call, ...] = ()  # made before the first job, whose time they would take
     memory_bytes: int | None = None
     work_dir: str | None = None  # the only directory a sandboxed worker may write to

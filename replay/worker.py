@@ -37,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     setup = msgspec.msgpack.decode(body, type=Setup)
     _import_from(setup.paths or (ROOT,), setup.imports)
+    if setup.subject is not None:
+        importlib.import_module("replay.recompile").use_subject(setup.subject)
     held = sandbox.enter(setup.work_dir, setup.memory_bytes)
     for call in setup.warm_up:
         _answer(call)  # what fails here fails again in the job that needs it

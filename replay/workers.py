@@ -63,6 +63,7 @@ class Crew:
     limits: Limits = Limits()
     paths: tuple[Path, ...] = ()  # where the compiler under test is, instead of this checkout
     imports: tuple[str, ...] = ("compiler.compile", "replay.codec")  # before time is taken
+    subject: str | None = None  # module:object or file.py:object of a compiler of another kind
     warm_up: tuple[Call, ...] = ()  # likewise
     hash_seed: int = 0
     sandboxed: bool = True
@@ -209,6 +210,7 @@ class _Dispatcher(Generic[T]):
             Setup(
                 paths=tuple(str(path) for path in self._crew.paths),
                 imports=self._crew.imports,
+                subject=self._crew.subject,
                 warm_up=self._crew.warm_up,
                 memory_bytes=limits.memory_bytes,
                 work_dir=str(work_dir) if self._crew.sandboxed else None,

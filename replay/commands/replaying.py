@@ -19,6 +19,7 @@ _MIB = 1 << 20
 _EXTENTS = [extent.value for extent in Extent]
 _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--compiler", type=click.Path(path_type=Path), help="Another copy of it."),
+    click.option("--subject", metavar="FILE.py:OBJECT", help="A compiler of another kind."),
     click.option("--against", metavar="REV", help="Compile the baseline with this revision."),
     click.option("--fresh", type=click.Path(path_type=Path), help="Compare with a second capture."),
     click.option("--mode", type=click.Choice([mode.value for mode in Mode]), default="pinned"),
@@ -62,6 +63,7 @@ _DEFAULTS: Mapping[str, object] = {
     "test": None,
     "limit": None,
     "compiler": None,
+    "subject": None,
     "against": None,
     "fresh": None,
     "mode": "pinned",
@@ -86,6 +88,7 @@ def _request(
     test: str | None,
     limit: int | None,
     compiler: Path | None,
+    subject: str | None,
     against: str | None,
     fresh: Path | None,
     mode: str,
@@ -103,6 +106,7 @@ def _request(
         corpus=corpus_path,
         selection=selection_of(keys, only, target, test, limit),
         compiler=compiler,
+        subject=subject,
         against=against,
         fresh=fresh,
         mode=Mode(mode),
