@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.ir import AxisKind, Node, Op, Size, depends_on, intern, toposort
+from compiler.ir import (
+    INT32,
+    INT64,
+    AxisKind,
+    Node,
+    Op,
+    Size,
+    depends_on,
+    free_axes,
+    intern,
+    toposort,
+)
 from compiler.kernel.axis import Axis
 from compiler.kernel.indexing import Indexer, index_dtype
 from compiler.kernel.kernel import Kernel, root_origin
@@ -12,7 +23,10 @@ from compiler.rules import Builder, linear
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One LOAD or STORE. Strides are in elements by axis of the AST; None is not a fixed number."""
+    """One LOAD, GATHER or STORE, its strides in elements by axis of the AST.
+
+    None is not a fixed number.
+    """
 
     node: Node
     strides: Mapping[str, int | None]
@@ -29,21 +43,19 @@ class Access:
 
 
 def accesses(kernel: Kernel) -> tuple[Access, ...]:
-    """Every LOAD and STORE of the AST, sources first."""
+    """Every LOAD, GATHER and STORE of the AST, sources first."""
     order = toposort(kernel.ast)
     nodes = [node for node in order if node.op is Op.LOAD or node.op is Op.STORE]
+    computed = _computed(kernel, order)
     if all(len(node.attr[0].views) == 1 for node in nodes):
-        return tuple([_plain(kernel, node) for node in nodes])
+        return (*[_plain(kernel, node) for node in nodes], *computed)
     indexer = Indexer(Builder(), index_dtype(kernel, order))  # scratch: these are not compiled
     indices = _make_indices(kernel, indexer)
-    return tuple(
-        [
-            _plain(kernel, node)
-            if len(node.attr[0].views) == 1
-            else _stacked(node, indexer, indices)
-            for node in nodes
-        ]
-    )
+    found = [
+        _plain(kernel, node) if len(node.attr[0].views) == 1 else _stacked(node, indexer, indices)
+        for node in nodes
+    ]
+    return (*found, *computed)
 
 
 def _plain(kernel: Kernel, node: Node) -> Access:
@@ -78,3 +90,47 @@ def _stacked(node: Node, indexer: Indexer, indices: Mapping[str, Node]) -> Acces
         return Access(node, strides, ())
     valid = frozenset(toposort(place.valid))
     return Access(node, strides, tuple([n for n, index in indices.items() if index in valid]))
+
+
+def _computed(kernel: Kernel, order: list[Node]) -> tuple[Access, ...]:
+    """The GATHERs: how far a computed offset moves along an axis, where it is plain."""
+    gathers = [node for node in order if node.op is Op.GATHER]
+    if not gathers:
+        return ()
+    names = tuple([name for name, _ in kernel.domain])
+    steps = _steps(order, names, free_axes(order, names))
+    return tuple([Access(node, steps[node.src[1]], ()) for node in gathers])
+
+
+def _steps(
+    order: list[Node], names: tuple[str, ...], free: Mapping[Node, frozenset[str]]
+) -> dict[Node, dict[str, int | None]]:
+    """By how much each offset of `order` grows along each axis; None where that varies."""
+    steps: dict[Node, dict[str, int | None]] = {}
+    for node in order:
+        if node.dtype is INT32 or node.dtype is INT64:
+            moving = free[node]
+            below = [steps.get(child) for child in node.src]
+            steps[node] = {
+                name: _step(node, place, [None if each is None else each[name] for each in below])
+                if name in moving
+                else 0
+                for place, name in enumerate(names)
+            }
+    return steps
+
+
+def _step(node: Node, place: int, below: list[int | None]) -> int | None:
+    if node.op is Op.INDEX and len(node.attr[0].views) == 1:
+        view = node.attr[0].views[0]
+        is_masked = view.mask is not None and view.mask[place] != (0, view.shape[place])
+        return None if is_masked else _fixed(view.strides[place])
+    if node.op is Op.CAST and node.src[0].dtype.is_int:
+        return below[0]
+    if node.op is Op.MUL and node.src[1].is_const and below[0] is not None:
+        return below[0] * int(node.src[1].value)
+    if node.op in (Op.ADD, Op.SUB):
+        first, second = below
+        if first is not None and second is not None:
+            return first + second if node.op is Op.ADD else first - second
+    return None
