@@ -399,6 +399,21 @@ def copysign(x1: Operand, x2: Operand) -> Value:
     return where(signbit(b), negative(size), size)
 
 
+def nextafter(x1: Operand, x2: Operand) -> Value:
+    """The float next to x1 in the direction of x2."""
+    a, b = align(x1, x2)
+    if not a.dtype.is_float:
+        raise DTypeError(f"nextafter of {a.dtype}: use floats")
+    ints = {16: INT16, 32: INT32, 64: INT64}[a.dtype.bits]
+    bits = graph.bitcast(a, ints)
+    grows = equal(less(a, b), less(0, a))  # away from 0
+    stepped = graph.bitcast(where(grows, add(bits, 1), subtract(bits, 1)), a.dtype)
+    least = copysign(graph.bitcast(graph.full(1, ints, a.shape, a.device), a.dtype), b)
+    moved = where(equal(a, 0), least, stepped)
+    result = where(equal(a, b), b, moved)
+    return where(logical_or(isnan(a), isnan(b)), add(a, b), result)
+
+
 def signbit(x: Value) -> Value:
     """Whether the sign bit of x is set, also of -0.0."""
     if not x.dtype.is_float:

@@ -54,9 +54,7 @@ def _words(seed: int, shape: Sizes, device: str, stream: int) -> tuple[Value, Va
     """Two words for each element. Streams of one seed share no counter."""
     whole = as_shape(shape)
     if prod(whole) > 2**31 - 1:
-        raise ShapeError(
-            f"random numbers of shape {whole}: more than 2**31 - 1, draw them in parts"
-        )
+        raise ShapeError(f"random numbers of shape {whole}: 2**31 or more, draw them in parts")
     number = as_int(seed, "seed") & 0xFFFFFFFFFFFFFFFF
     name = find_backend(device).name
     counter = graph.cast(graph.count(whole, dtypes.as_dtype("int32"), name), UINT32)

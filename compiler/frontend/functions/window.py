@@ -86,6 +86,50 @@ def _check_conv(x: Value, weight: Value, bias: Value | None, groups: int) -> Non
         raise ShapeError(f"{sizes}: bias {bias.shape}, expected ({weight.shape[0]},)")
 
 
+def conv_transpose(
+    x: Value,
+    weight: Value,
+    bias: Value | None = None,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    output_padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Value:
+    """The adjoint of `conv`: x (n, c, *spatial) spread by weight (c, out / groups, *kernel)."""
+    _check_transpose(x, weight, bias, groups)
+    dims = weight.ndim - 2
+    pairs, more = _padding(padding, dims), per_axis(output_padding, dims, "output_padding")
+    steps, gaps = per_axis(stride, dims, "stride"), per_axis(dilation, dims, "dilation")
+    if min((*steps, *gaps)) < 1 or min(more) < 0:
+        raise ShapeError(f"stride {steps}, dilation {gaps}, output padding {more}: are too small")
+    ends = zip(x.shape[2:], weight.shape[2:], steps, gaps, pairs, more, strict=True)
+    spatial = [(n - 1) * s + (k - 1) * d + 1 - sum(p) + e for n, k, s, d, p, e in ends]
+    shape = (x.shape[0], weight.shape[1] * groups, *spatial)
+    if min(spatial) < 1:
+        raise ShapeError(f"conv_transpose of {x.shape} with {weight.shape}: gives {shape}")
+    dtype = dtypes.promote(x.dtype, weight.dtype)
+    wide = dtypes.accumulator(dtype)
+    like = graph.full(0, wide, shape, x.device)
+    how = Geometry(steps, pairs, gaps, groups)
+    taps = graph.cast(weight, wide)
+    result = input_gradient(graph.cast(x, wide), like, taps, how, _convolve)
+    if bias is not None:
+        result = add(result, graph.reshape(graph.cast(bias, wide), (1, bias.size, *([1] * dims))))
+    return graph.cast(result, dtype)
+
+
+def _check_transpose(x: Value, weight: Value, bias: Value | None, groups: int) -> None:
+    sizes = f"conv_transpose of {x.shape} with {weight.shape} in {groups} groups"
+    if weight.ndim < 3 or x.ndim != weight.ndim:
+        raise ShapeError(f"{sizes}: needs (n, c, *spatial) and (c, out / groups, *kernel)")
+    if x.shape[1] != weight.shape[0] or x.shape[1] % groups:
+        raise ShapeError(f"{sizes}: the channels do not fit")
+    if bias is not None and bias.shape != (weight.shape[1] * groups,):
+        raise ShapeError(f"{sizes}: bias {bias.shape}, expected ({weight.shape[1] * groups},)")
+
+
 def max_pool(
     x: Value,
     kernel: PerAxis,
