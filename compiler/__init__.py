@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         OptionError,
         ParseError,
     )
-    from compiler.frontend import Tensor, compiling, jit
+    from compiler.frontend import Tensor, array_api, compiling, jit
     from compiler.ir import Node, parse_node, print_node
     from compiler.observe import (
         CompileEvent,
@@ -49,6 +49,7 @@ _HOMES = {
     "Target": "target",
     "Transcendental": "options",
     "Tensor": "frontend",
+    "array_api": "frontend",
     "compile_kernel": "compile",
     "compiling": "frontend",
     "find_target": "target",
@@ -72,8 +73,8 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
-    "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "JitError", "Node",
-    "OptionError", "ParseError", "Target", "Tensor", "Transcendental", "compile_kernel",
-    "compiling", "find_target", "flatten", "jit", "observing", "open_device", "parse_node",
-    "print_node", "subscribe", "unflatten", "unsubscribe",
+    "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "JitError",
+    "Node", "OptionError", "ParseError", "Target", "Tensor", "Transcendental", "array_api",
+    "compile_kernel", "compiling", "find_target", "flatten", "jit", "observing", "open_device",
+    "parse_node", "print_node", "subscribe", "unflatten", "unsubscribe",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Lazy tensors with NumPy's rules, the scheduler that cuts them into kernels, ONNX."""
 
+from compiler.frontend import array_api
 from compiler.frontend.jit import jit
 from compiler.frontend.realize import compiling
 from compiler.frontend.tensor import Tensor
 
-__all__ = ["Tensor", "compiling", "jit"]
+__all__ = ["Tensor", "array_api", "compiling", "jit"]

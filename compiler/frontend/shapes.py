@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from operator import index
 from typing import TypeAlias
 
+import numpy as np
+
 from compiler.errors import AxisError, DTypeError, ShapeError
-from compiler.frontend.graph import Shape
+from compiler.frontend.graph import Number, Shape
 
 Axes: TypeAlias = int | Sequence[int] | None
 
@@ -16,6 +18,15 @@ def as_int(value: object, what: str) -> int:
         return index(value)  # type: ignore[arg-type]  # what has no __index__ raises
     except TypeError:
         raise DTypeError(f"{what} is {value!r}: use an integer") from None
+
+
+def as_number(value: object, what: str) -> Number:
+    """`value` as a Python number. Raises DTypeError naming `what` for anything else."""
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, (bool, int, float)):
+        raise DTypeError(f"{what} is {value!r:.40}: use a number")
+    return value
 
 
 def as_shape(shape: int | Sequence[int], what: str = "shape") -> Shape:

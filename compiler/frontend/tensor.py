@@ -5,22 +5,30 @@ To add a method: a function of values in a topic module, and a line in the table
 
 from collections.abc import Callable, Iterator
 from functools import update_wrapper, wraps
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from compiler.errors import DTypeError, ShapeError
+from compiler.errors import DeviceError, DTypeError, ShapeError
 from compiler.frontend import convert, dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions import (
+    arrangement,
     creation,
+    einsum,
     elementwise,
     floats,
     indexing,
+    inverse,
     linalg,
     movement,
+    random,
     reduce,
     scan,
+    sets,
+    sorting,
     window,
 )
 from compiler.frontend.gradient import gradient
@@ -31,6 +39,7 @@ from compiler.frontend.realize import realize, to_numpy
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 Binary = Callable[[Operand, Operand], Value]
 
 
@@ -74,6 +83,16 @@ def methods(
     return _named(bound, function)
 
 
+def record(function: Callable[P, tuple[Any, ...]]) -> Callable[P, Any]:
+    """A function that gives a named tuple of values, as one that gives one of tensors."""
+
+    def bound(*args: P.args, **options: P.kwargs) -> Any:  # noqa: ANN401  # the tuple's own type
+        found: Any = _call(function, args, options)
+        return type(found)(*[wrap(value) for value in found])
+
+    return _named(bound, function)
+
+
 def reading(
     function: Callable[Concatenate[Value, P], R],
 ) -> Callable[Concatenate["Tensor", P], R]:
@@ -85,14 +104,29 @@ def reading(
     return _named(bound, function)
 
 
-def static(function: Callable[P, Value]) -> "staticmethod[P, Tensor]":
+def function(function: Callable[P, Value]) -> Callable[P, "Tensor"]:
     """A function without a tensor that it belongs to."""
 
     @wraps(function)
     def bound(*args: P.args, **options: P.kwargs) -> "Tensor":
         return wrap(_call(function, args, options))
 
-    return staticmethod(bound)
+    return bound
+
+
+def functions(function: Callable[P, tuple[Value, ...]]) -> Callable[P, tuple["Tensor", ...]]:
+    """A function that gives several values, of no tensor in particular."""
+
+    @wraps(function)
+    def bound(*args: P.args, **options: P.kwargs) -> tuple["Tensor", ...]:
+        return tuple([wrap(value) for value in _call(function, args, options)])
+
+    return bound
+
+
+def static(made: Callable[P, Value]) -> "staticmethod[P, Tensor]":
+    """Likewise, in the class."""
+    return staticmethod(function(made))
 
 
 def reflected(function: Binary) -> "Callable[[Tensor, Operand], Tensor]":
@@ -145,6 +179,39 @@ def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:
     return to_numpy(_realize(self).value)
 
 
+def _namespace(self: "Tensor", *, api_version: str | None = None) -> ModuleType:
+    """The namespace of the array API standard that tensors belong to."""
+    if api_version not in (None, *API_VERSIONS):
+        listed = ", ".join(API_VERSIONS)
+        raise ShapeError(f"array API {api_version}: this is {listed}")
+    return import_module("compiler.frontend.array_api")  # whose functions make tensors
+
+
+def _dlpack(
+    self: "Tensor",
+    *,
+    stream: object = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> object:
+    """A new array of the elements, as a DLPack capsule in the host's memory."""
+    if copy is False:
+        raise BufferError("dlpack of a tensor: is always a copy, leave out copy=False")
+    return to_numpy(self.value).__dlpack__(max_version=max_version, dl_device=dl_device)
+
+
+def _dlpack_device(self: "Tensor") -> tuple[int, int]:
+    return (1, 0)  # kDLCPU: what __dlpack__ gives, wherever the tensor lives
+
+
+def _to_device(self: "Tensor", device: str, /, *, stream: object = None) -> "Tensor":
+    """The same elements on another device."""
+    if stream is not None:
+        raise DeviceError(f"stream {stream!r}: devices here have none, leave it out")
+    return wrap(convert.to_device(self.value, device))
+
+
 def _repr(self: "Tensor") -> str:
     value = self.value
     return f"<Tensor {value.dtype}{list(value.shape)} on {value.device}>"
@@ -162,7 +229,9 @@ class Tensor:
         self.value = _initial(data, dtype, device)
 
     realize, numpy = _realize, _numpy
-    to = method(convert.to_device)
+    to, to_device = method(convert.to_device), _to_device
+    __array_namespace__ = _namespace
+    __dlpack__, __dlpack_device__ = _dlpack, _dlpack_device
     item, tolist = reading(convert.item), reading(convert.to_list)
     astype = method(elementwise.astype)
     shape = property(lambda self: self.value.shape)
@@ -177,6 +246,7 @@ class Tensor:
     __index__, __array__ = reading(convert.as_index), reading(convert.to_array)
     __getitem__ = method(indexing.getitem)
     take = method(indexing.take)
+    take_along_axis = method(indexing.take_along_axis)
 
     # operators
     __neg__, __pos__ = method(elementwise.negative), method(elementwise.positive)
@@ -229,7 +299,7 @@ class Tensor:
     )
     round, clip = method(elementwise.round_), method(elementwise.clip)
     maximum, minimum = method(elementwise.maximum), method(elementwise.minimum)
-    copysign = method(elementwise.copysign)
+    copysign, nextafter = method(elementwise.copysign), method(elementwise.nextafter)
     isnan, isinf, isfinite = (
         method(elementwise.isnan),
         method(elementwise.isinf),
@@ -249,6 +319,9 @@ class Tensor:
     log1p, erf = method(floats.log1p), method(floats.erf)
     sin, cos, tan = method(floats.sin), method(floats.cos), method(floats.tan)
     sinh, cosh, tanh = method(floats.sinh), method(floats.cosh), method(floats.tanh)
+    asin, acos, atan = method(inverse.asin), method(inverse.acos), method(inverse.atan)
+    asinh, acosh, atanh = method(inverse.asinh), method(inverse.acosh), method(inverse.atanh)
+    atan2 = method(inverse.atan2)
     sigmoid, relu, silu = (
         method(floats.sigmoid),
         method(floats.relu),
@@ -266,7 +339,12 @@ class Tensor:
     expand_dims, squeeze = method(movement.expand_dims), method(movement.squeeze)
     expand = broadcast_to = method(movement.expand)
     flip, roll = method(movement.flip), method(movement.roll)
-    repeat, tile = method(movement.repeat), method(movement.tile)
+    repeat, tile = method(arrangement.repeat_each), method(movement.tile)
+    diff, diagonal, trace = (
+        method(arrangement.diff),
+        method(arrangement.diagonal),
+        method(arrangement.trace),
+    )
     pad = method(movement.pad)
     contiguous = method(graph.contiguous)
     split, unstack = methods(movement.split), methods(movement.unstack)
@@ -285,11 +363,18 @@ class Tensor:
     cumsum = cumulative_sum = method(scan.cumsum)
     cumprod = cumulative_prod = method(scan.cumprod)
 
+    # order
+    sort, argsort, topk = method(sorting.sort), method(sorting.argsort), methods(sorting.topk)
+    searchsorted, isin = method(sorting.searchsorted), method(sets.isin)
+    nonzero, unique = methods(sets.nonzero), method(sets.unique_values)
+
     # products and windows
     matmul, dot = method(linalg.matmul), method(linalg.matmul)
     vecdot, outer = method(linalg.vecdot), method(linalg.outer)
-    tensordot = method(linalg.tensordot)
+    tensordot, cross = method(linalg.tensordot), method(arrangement.cross)
+    einsum = static(einsum.einsum)
     conv = conv2d = method(window.conv)
+    conv_transpose = method(window.conv_transpose)
     max_pool = max_pool2d = method(window.max_pool)
     avg_pool = avg_pool2d = method(window.avg_pool)
 
@@ -305,6 +390,9 @@ class Tensor:
         static(creation.linspace),
         static(creation.eye),
     )
+    rand, randn = static(random.rand), static(random.randn)
+    uniform, randint = static(random.uniform), static(random.randint)
+    permutation = static(random.permutation)
     tril, triu = method(creation.tril), method(creation.triu)
 
 

@@ -75,3 +75,35 @@ def test_hypot_and_logaddexp_do_not_overflow_on_the_way(tensor, check):
     check(tensor(a).hypot(tensor(b)), np.hypot(a, b), rtol=1e-15)
     a, b = np.array([800.0, -np.inf, 1.0]), np.array([800.0, -np.inf, -2.0])
     check(tensor(a).logaddexp(tensor(b)), np.logaddexp(a, b), rtol=1e-14)
+
+
+INVERSES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverses_are_within_a_few_ulp(tensor, random, name):
+    inside = random.uniform(-1, 1, 400)
+    wide = random.normal(size=400) * 10.0 ** random.uniform(-30, 30, 400)
+    x = inside if name in ("asin", "acos", "atanh") else np.concatenate([inside, wide])
+    x = (abs(x) + 1 if name == "acosh" else x).astype(np.float32)
+    found = getattr(tensor(x), name)().numpy()
+    assert ulp(found, getattr(np, INVERSES[name])(x.astype(np.float64))) <= MAX_ULP
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverses_have_numpys_special_values(tensor, check, name):
+    x = np.array([0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, np.nan])
+    with np.errstate(all="ignore"):
+        check(getattr(tensor(x), name)(), getattr(np, INVERSES[name])(x), rtol=1e-15)
+
+
+def test_angles_of_points_are_numpys_with_signs_of_zeros(tensor):
+    ends = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan])
+    y, x = np.repeat(ends, ends.size), np.tile(ends, ends.size)
+    found, wanted = tensor(y).atan2(tensor(x)).numpy(), np.arctan2(y, x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
+    is_number = ~np.isnan(wanted)
+    assert np.array_equal(np.signbit(found)[is_number], np.signbit(wanted)[is_number])

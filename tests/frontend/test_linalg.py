@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from compiler import Tensor
 from compiler.errors import ShapeError
 
 SHAPES = [
@@ -42,3 +43,36 @@ def test_tensordot_vecdot_and_outer_equal_numpys(tensor, check, random):
 def test_matrices_that_do_not_fit_are_a_value_error_that_names_their_shapes(tensor, left, right):
     with pytest.raises(ShapeError):
         tensor(np.zeros(left)) @ tensor(np.zeros(right))
+
+
+SUBSCRIPTS = {
+    "ij,jk->ik": ((3, 4), (4, 5)),
+    "ij,jk,klm->im": ((3, 4), (4, 5), (5, 2, 3)),
+    "ij->ji": ((3, 4),),
+    "ji": ((3, 4),),
+    "ii->i": ((3, 3),),
+    "ii": ((3, 3),),
+    "...j,jk->...k": ((2, 3, 4), (4, 5)),
+    "i,j->ij": ((3,), (4,)),
+    "ijk->": ((2, 3, 4),),
+    "ijk,ijk->j": ((2, 3, 4), (2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("subscripts", SUBSCRIPTS)
+def test_einsum_is_numpys(tensor, check, random, subscripts):
+    arrays = [random.normal(size=shape) for shape in SUBSCRIPTS[subscripts]]
+    found = Tensor.einsum(subscripts, *[tensor(array) for array in arrays])
+    check(found, np.einsum(subscripts, *arrays), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [-5, -1, 0, 2, 5])
+def test_diagonals_are_numpys(tensor, check, random, offset):
+    x = random.normal(size=(2, 3, 4))
+    check(tensor(x).diagonal(offset), np.diagonal(x, offset, -2, -1))
+    check(tensor(x).trace(offset), np.trace(x, offset, -2, -1), rtol=1e-14)
+
+
+def test_vector_products_are_numpys(tensor, check, random):
+    a, b = random.normal(size=(4, 3)), random.normal(size=(4, 3))
+    check(tensor(a).cross(tensor(b)), np.cross(a, b), rtol=1e-12, atol=1e-15)

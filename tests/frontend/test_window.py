@@ -92,3 +92,36 @@ def test_convolutions_that_do_not_fit_are_value_errors_that_say_why(
 ):
     with pytest.raises(ShapeError, match=message):
         tensor(np.zeros(x)).conv(tensor(np.zeros(weight)), **options)
+
+
+def _spread(x, weight, stride, dilation, groups):
+    """The transposed convolution along one axis, product by product."""
+    (batch, channels, size), (_, outputs, taps) = x.shape, weight.shape
+    shape = (batch, outputs * groups, (size - 1) * stride + (taps - 1) * dilation + 1)
+    result = np.zeros(shape)
+    for c in range(channels):
+        group = c * groups // channels
+        for k in range(taps):
+            for out in range(outputs):
+                places = np.arange(size) * stride + k * dilation
+                result[:, group * outputs + out, places] += x[:, c] * weight[c, out, k]
+    return result
+
+
+@pytest.mark.parametrize(("stride", "dilation", "groups"), [(1, 1, 1), (3, 1, 2), (2, 2, 1)])
+def test_transposed_convolution_spreads_every_product(
+    tensor, check, random, stride, dilation, groups
+):
+    x, weight = random.normal(size=(2, 4, 5)), random.normal(size=(4, 3, 3))
+    options = {"stride": stride, "dilation": dilation, "groups": groups}
+    whole = _spread(x, weight, stride, dilation, groups)
+    check(tensor(x).conv_transpose(tensor(weight), **options), whole, rtol=1e-12, atol=1e-12)
+    cut = tensor(x).conv_transpose(tensor(weight), padding=1, **options)
+    check(cut, whole[..., 1:-1], rtol=1e-12, atol=1e-12)
+
+
+def test_output_padding_adds_what_no_product_reaches(tensor, check, random):
+    x, weight = random.normal(size=(1, 1, 4)), random.normal(size=(1, 1, 2))
+    found = tensor(x).conv_transpose(tensor(weight), stride=2, output_padding=1)
+    whole = np.pad(_spread(x, weight, 2, 1, 1), ((0, 0), (0, 0), (0, 1)))
+    check(found, whole, rtol=1e-12)

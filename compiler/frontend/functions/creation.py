@@ -9,47 +9,56 @@ from compiler.backends import find_backend
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
-from compiler.frontend.functions.elementwise import add, equal, less_equal, where
+from compiler.frontend.functions.elementwise import add, equal, less_equal, multiply, where
 from compiler.frontend.graph import Number, Value
-from compiler.frontend.shapes import as_int, as_shape
+from compiler.frontend.shapes import as_int, as_number, as_shape
 from compiler.frontend.storage import from_array
 from compiler.ir import FLOAT64, INT32, INT64, DType
 
 Sizes: TypeAlias = int | Sequence[int]
+DEFAULT_DEVICE = "llvm"
+
+
+def _name(device: str | None) -> str:
+    return find_backend(DEFAULT_DEVICE if device is None else device).name
 
 
 def full(
-    shape: Sizes, fill_value: Number, *, dtype: DTypeLike | None = None, device: str = "llvm"
+    shape: Sizes, fill_value: Number, *, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Value:
     """One number everywhere."""
-    found = dtypes.of_number(fill_value) if dtype is None else dtypes.as_dtype(dtype)
-    return graph.full(fill_value, found, as_shape(shape), find_backend(device).name)
+    number = as_number(fill_value, "fill value")
+    found = dtypes.of_number(number) if dtype is None else dtypes.as_dtype(dtype)
+    return graph.full(number, found, as_shape(shape), _name(device))
 
 
-def zeros(shape: Sizes, *, dtype: DTypeLike = FLOAT64, device: str = "llvm") -> Value:
+def zeros(shape: Sizes, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
     """0 everywhere."""
-    return full(shape, 0, dtype=dtype, device=device)
+    return full(shape, 0, dtype=FLOAT64 if dtype is None else dtype, device=device)
 
 
-def ones(shape: Sizes, *, dtype: DTypeLike = FLOAT64, device: str = "llvm") -> Value:
+def ones(shape: Sizes, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
     """1 everywhere."""
-    return full(shape, 1, dtype=dtype, device=device)
+    return full(shape, 1, dtype=FLOAT64 if dtype is None else dtype, device=device)
 
 
-def full_like(x: Value, fill_value: Number, *, dtype: DTypeLike | None = None) -> Value:
+def full_like(
+    x: Value, fill_value: Number, *, dtype: DTypeLike | None = None, device: str | None = None
+) -> Value:
     """One number everywhere, in the shape of `x`."""
     found = x.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return graph.full(fill_value, found, x.shape, x.device)
+    name = x.device if device is None else _name(device)
+    return graph.full(as_number(fill_value, "fill value"), found, x.shape, name)
 
 
-def zeros_like(x: Value, *, dtype: DTypeLike | None = None) -> Value:
+def zeros_like(x: Value, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
     """0 everywhere, in the shape of `x`."""
-    return full_like(x, 0, dtype=dtype)
+    return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Value, *, dtype: DTypeLike | None = None) -> Value:
+def ones_like(x: Value, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
     """1 everywhere, in the shape of `x`."""
-    return full_like(x, 1, dtype=dtype)
+    return full_like(x, 1, dtype=dtype, device=device)
 
 
 def arange(
@@ -58,15 +67,33 @@ def arange(
     step: Number = 1,
     *,
     dtype: DTypeLike | None = None,
-    device: str = "llvm",
+    device: str | None = None,
 ) -> Value:
     """start, start + step, ... before stop."""
-    if step == 0:
+    given = {"start": start, "stop": stop, "step": step}
+    numbers = [as_number(0 if n is None else n, f"arange {name}") for name, n in given.items()]
+    first, last, each = numbers if stop is not None else (0, numbers[0], numbers[2])
+    if each == 0:
         raise ShapeError("arange: step is 0, it never comes to the stop")
-    first, last = (0, start) if stop is None else (start, stop)
-    array = np.arange(first, last, step)
-    found = dtypes.as_dtype(array.dtype if dtype is None else dtype)
-    return from_array(array.astype(dtypes.to_numpy(found)), find_backend(device).name)
+    if all(isinstance(number, int) for number in numbers):
+        return _whole_numbers(range(int(first), int(last), int(each)), dtype, _name(device))
+    found = FLOAT64 if dtype is None else dtypes.as_dtype(dtype)
+    try:
+        array = np.arange(first, last, each).astype(dtypes.to_numpy(found))
+    except ValueError as error:  # too many, or NaN
+        raise ShapeError(f"arange of {first} to {last} by {each}: {error}") from None
+    return from_array(array, _name(device))
+
+
+def _whole_numbers(numbers: range, dtype: DTypeLike | None, device: str) -> Value:
+    """Computed where they are read, in no memory."""
+    found = INT64 if dtype is None else dtypes.as_dtype(dtype)
+    if not found.is_int or numbers.start not in range(int(found.lowest), int(found.highest) + 1):
+        array = np.arange(numbers.start, numbers.stop, numbers.step)
+        return from_array(array.astype(dtypes.to_numpy(found)), device)
+    counted = counting(len(numbers), device, found)
+    step = graph.full(numbers.step, found, counted.shape, device)
+    return add(multiply(counted, step), numbers.start)
 
 
 def linspace(
@@ -75,14 +102,17 @@ def linspace(
     num: int,
     *,
     endpoint: bool = True,
-    dtype: DTypeLike = FLOAT64,
-    device: str = "llvm",
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
 ) -> Value:
     """`num` numbers at equal distances."""
-    array = np.linspace(start, stop, num, endpoint=endpoint)
-    return from_array(
-        array.astype(dtypes.to_numpy(dtypes.as_dtype(dtype))), find_backend(device).name
-    )
+    ends = [as_number(end, "linspace end") for end in (start, stop)]
+    count = as_int(num, "num")
+    if count < 0:
+        raise ShapeError(f"linspace of {count} numbers: use 0 or more")
+    found = FLOAT64 if dtype is None else dtypes.as_dtype(dtype)
+    array = np.linspace(float(ends[0]), float(ends[1]), count, endpoint=endpoint)
+    return from_array(array.astype(dtypes.to_numpy(found)), _name(device))
 
 
 def counting(length: int, device: str, dtype: DType | None = None) -> Value:
@@ -106,12 +136,12 @@ def eye(
     n_cols: int | None = None,
     *,
     k: int = 0,
-    dtype: DTypeLike = FLOAT64,
-    device: str = "llvm",
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
 ) -> Value:
     """1 on the k-th diagonal, 0 elsewhere."""
     columns = as_int(n_rows if n_cols is None else n_cols, "n_cols")
-    one = full((n_rows, columns), 1, dtype=dtype, device=device)
+    one = ones((n_rows, columns), dtype=dtype, device=device)
     on_diagonal = equal(add(arange_like(one, 0), k), arange_like(one, 1))
     return where(on_diagonal, one, 0)
 

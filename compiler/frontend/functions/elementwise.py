@@ -17,7 +17,7 @@ from compiler.frontend.operands import (
     device_of,
     is_number,
 )
-from compiler.frontend.shapes import broadcast
+from compiler.frontend.shapes import as_int, broadcast
 from compiler.ir import BOOL, FLOAT64, INT16, INT32, INT64, DType, Kind, Op
 
 
@@ -223,7 +223,7 @@ def trunc(x: Value) -> Value:
 
 def round_(x: Value, decimals: int = 0) -> Value:
     """x rounded to `decimals` places, ties to even."""
-    if decimals == 0 or not x.dtype.is_float:
+    if as_int(decimals, "decimals") == 0 or not x.dtype.is_float:
         return _round(Op.RINT, x)
     scale = float(10 ** abs(decimals))
     if decimals > 0:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.errors import IndexingError
+from compiler.errors import IndexingError, ShapeError
 from compiler.frontend import graph
 from compiler.frontend.functions.creation import counting
 from compiler.frontend.functions.elementwise import (
@@ -23,7 +23,7 @@ from compiler.frontend.functions.elementwise import (
     multiply,
     where,
 )
-from compiler.frontend.functions.gathering import inside_axis, offset_dtype, rows_at
+from compiler.frontend.functions.gathering import along_axis, inside_axis, offset_dtype, rows_at
 from compiler.frontend.graph import Pairs, Shape, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to
 from compiler.frontend.realize import to_numpy
@@ -70,6 +70,19 @@ def take(x: Value, indices: Operand, axis: int | None = None) -> Value:
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
     return _pick(x, ((as_axis(axis, x.ndim), as_value(indices, x.device)),))
+
+
+def take_along_axis(x: Value, indices: Operand, axis: int = -1) -> Value:
+    """Elements at places of their own along an axis; the other axes broadcast."""
+    places = as_value(indices, x.device)
+    if not places.dtype.is_int:
+        raise IndexingError(f"index of {places.dtype}: use integers")
+    if places.ndim != x.ndim:
+        raise ShapeError(f"take_along_axis of {x.shape} at {places.shape}: differ in dimensions")
+    along = as_axis(axis, x.ndim)
+    outside = (1, *x.shape[:along], *x.shape[along + 1 :])
+    broadcast(outside, (1, *places.shape[:along], *places.shape[along + 1 :]))
+    return along_axis(x, places, along)
 
 
 def _move(x: Value, plan: _Plan) -> Value:

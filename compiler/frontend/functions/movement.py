@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import prod
 from typing import TypeAlias
 
-from compiler.errors import ShapeError
+from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import graph
 from compiler.frontend.functions.elementwise import where
 from compiler.frontend.graph import Number, Pairs, Value
@@ -164,6 +164,8 @@ def repeat(x: Value, repeats: int, axis: int | None = None) -> Value:
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
     place, count = as_axis(axis, x.ndim), as_int(repeats, "repeats")
+    if count < 0:
+        raise ShapeError(f"repeats {count}: is negative")
     wide = graph.reshape(x, (*x.shape[: place + 1], 1, *x.shape[place + 1 :]))
     shape = (*x.shape[: place + 1], count, *x.shape[place + 1 :])
     merged = (*x.shape[:place], x.shape[place] * count, *x.shape[place + 1 :])
@@ -184,6 +186,8 @@ def tile(x: Value, repetitions: int | Sequence[int]) -> Value:
 
 def concat(arrays: Sequence[Operand], axis: int | None = 0) -> Value:
     """The arrays one after the other along an axis; flattened first if it is None."""
+    if not isinstance(arrays, Sequence):
+        raise DTypeError(f"concat of {type(arrays).__name__}: use a sequence of arrays")
     if not arrays:
         raise ShapeError("concat of no arrays: give at least one")
     device = device_of(arrays)
@@ -227,6 +231,8 @@ def _promoted(kept: Sequence[Value], all_values: Sequence[Value]) -> list[Value]
 
 def stack(arrays: Sequence[Operand], axis: int = 0) -> Value:
     """Equally shaped arrays side by side along a new axis."""
+    if not isinstance(arrays, Sequence):
+        raise DTypeError(f"stack of {type(arrays).__name__}: use a sequence of arrays")
     if not arrays:
         raise ShapeError("stack of no arrays: give at least one")
     device = device_of(arrays)

@@ -20,7 +20,7 @@ from compiler.frontend.functions.elementwise import (
 )
 from compiler.frontend.functions.floats import as_float, exp, log, sqrt
 from compiler.frontend.graph import Shape, Value
-from compiler.frontend.shapes import Axes, as_axes, as_axis
+from compiler.frontend.shapes import Axes, as_axes, as_axis, as_number
 from compiler.ir import BOOL, FLOAT64, INT64, DType, Op
 
 
@@ -125,7 +125,8 @@ def std(x: Value, axis: Axes = None, *, correction: float = 0, keepdims: bool = 
 def _variance(x: Value, axis: Axes, correction: float, *, keepdims: bool) -> Value:
     distance = subtract(x, mean(x, axis, keepdims=True))
     total = _fold(Op.ADD, square(distance), axis, keepdims=keepdims)
-    return divide(total, max(float(_count(x, as_axes(axis, x.ndim)) - correction), 0.0))
+    less = as_number(correction, "correction")
+    return divide(total, max(float(_count(x, as_axes(axis, x.ndim)) - less), 0.0))
 
 
 # --- positions ------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""The functions of the standard whose arguments are not those of the tensor's method."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import ShapeError
+from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.shapes import Axes
+from compiler.frontend.tensor import Tensor
+
+
+def asarray(
+    obj: object,
+    /,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | None = None,
+    copy: bool | None = None,
+) -> Tensor:
+    """A tensor of the elements; a tensor that is like that already is given back."""
+    if not isinstance(obj, Tensor):
+        if copy is False:
+            raise ShapeError("asarray: a tensor is a snapshot, always a copy; leave out copy=False")
+        return Tensor(obj, dtype, device or "llvm")
+    result = obj if device is None else obj.to(device)
+    return result if dtype is None else result.astype(dtype)
+
+
+def from_dlpack(
+    x: Any,  # noqa: ANN401  # whatever has __dlpack__
+    /,
+    *,
+    device: str | None = None,
+    copy: bool | None = None,
+) -> Tensor:
+    """A snapshot of an array of another library."""
+    return asarray(x if isinstance(x, Tensor) else np.from_dlpack(x), device=device, copy=copy)
+
+
+def astype(
+    x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
+) -> Tensor:
+    """Converted elements. Tensors never change, so a copy could not be told from the original."""
+    return asarray(x, dtype=dtype, device=device)
+
+
+def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> Tensor:
+    """The same elements in the same order; one size may be -1."""
+    return x.reshape(tuple(shape))
+
+
+def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
+    """New axis i is old axis axes[i]."""
+    return x.permute_dims(tuple(axes))
+
+
+def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
+    """Repeated along missing axes and those of size 1."""
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"shape {tuple(shape)}: has a negative size")
+    return x.broadcast_to(tuple(shape))
+
+
+def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
+    """Without these axes, which have size 1."""
+    return x.squeeze(axis)
