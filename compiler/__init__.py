@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CompileEvent,
         CompileFailed,
         CompileFinished,
+        CompileReused,
         CompileStarted,
         observing,
         subscribe,
@@ -36,6 +37,7 @@ _HOMES = {
     "CompileFailed": "observe",
     "CompileFinished": "observe",
     "CompileOptions": "options",
+    "CompileReused": "observe",
     "CompileStarted": "observe",
     "Compiled": "compiled",
     "CompilerError": "errors",
@@ -72,9 +74,9 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileStarted",
-    "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError", "JitError",
-    "Node", "OptionError", "ParseError", "Target", "Tensor", "Transcendental", "array_api",
-    "compile_kernel", "compiling", "find_target", "flatten", "jit", "observing", "open_device",
-    "parse_node", "print_node", "subscribe", "unflatten", "unsubscribe",
+    "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileReused",
+    "CompileStarted", "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError",
+    "JitError", "Node", "OptionError", "ParseError", "Target", "Tensor", "Transcendental",
+    "array_api", "compile_kernel", "compiling", "find_target", "flatten", "jit", "observing",
+    "open_device", "parse_node", "print_node", "subscribe", "unflatten", "unsubscribe",
 ]  # fmt: skip

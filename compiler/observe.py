@@ -41,7 +41,17 @@ class CompileFailed:
     error: str
 
 
-CompileEvent = CompileStarted | CompileFinished | CompileFailed
+@dataclass(frozen=True, slots=True)
+class CompileReused:
+    """A question that was asked before in this process, answered from a cache of its answers."""
+
+    ast: Node
+    target: Target
+    options: CompileOptions
+    opts: "tuple[Opt, ...] | None"
+
+
+CompileEvent = CompileStarted | CompileFinished | CompileFailed | CompileReused
 Observer = Callable[[CompileEvent], None]
 
 _observers: tuple[Observer, ...] = ()  # replaced whole, under the lock
@@ -70,6 +80,11 @@ def observing(observer: Observer) -> Iterator[None]:
         yield
     finally:
         unsubscribe(observer)
+
+
+def is_observed() -> bool:
+    """Whether anybody listens: events of what takes microseconds are not made for nobody."""
+    return bool(_observers)
 
 
 def notify(event: CompileEvent) -> None:

@@ -7,58 +7,103 @@ one line. `select`, `export_corpus`, `merge_corpus`, `stat_corpus`, `check_corpu
 and `prune_corpus` are functions over these that return frozen values.
 """
 
-from corpus.baseline import Added, Side, differing_fields, without_provenance
-from corpus.encoding import decode_record, encode_record
-from corpus.errors import (
-    ChangedCorpusError,
-    CorpusError,
-    DamagedCorpusError,
-    EmptyCorpusError,
-    ForeignCorpusError,
-    FullDiskError,
-    InaccessibleCorpusError,
-    InvalidRecordError,
-    LockedCorpusError,
-    MissingCorpusError,
-    PathError,
-    ReadOnlyCorpusError,
-    SelectionError,
-    UnreadableError,
-)
-from corpus.key import is_key, key_of, key_of_question
-from corpus.maintain import (
-    Check,
-    Pruned,
-    Repaired,
-    Stat,
-    check_corpus,
-    forget_lost,
-    prune_corpus,
-    repair_corpus,
-    stat_corpus,
-)
-from corpus.reader import Reader, open_reader
-from corpus.record import (
-    SCHEMA,
-    Argument,
-    ArgumentKind,
-    Estimates,
-    Item,
-    KernelRecord,
-    Launch,
-    Opt,
-    Provenance,
-    RawItem,
-    Scalar,
-    Size,
-    Status,
-    Stored,
-    Target,
-    Unreadable,
-)
-from corpus.select import SHORT_KEY, Selection, resolve_key, select
-from corpus.transfer import Change, Conflict, Exported, Form, Merged, export_corpus, merge_corpus
-from corpus.writer import Writer, open_writer
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corpus.baseline import Added, Side, differing_fields, without_provenance
+    from corpus.encoding import decode_record, encode_record
+    from corpus.errors import (
+        ChangedCorpusError,
+        CorpusError,
+        DamagedCorpusError,
+        EmptyCorpusError,
+        ForeignCorpusError,
+        FullDiskError,
+        InaccessibleCorpusError,
+        InvalidRecordError,
+        LockedCorpusError,
+        MissingCorpusError,
+        PathError,
+        ReadOnlyCorpusError,
+        SelectionError,
+        UnreadableError,
+    )
+    from corpus.key import is_key, key_of, key_of_question
+    from corpus.maintain import (
+        Check,
+        Pruned,
+        Repaired,
+        Stat,
+        check_corpus,
+        forget_lost,
+        prune_corpus,
+        repair_corpus,
+        stat_corpus,
+    )
+    from corpus.reader import Reader, open_reader
+    from corpus.record import (
+        SCHEMA,
+        Argument,
+        ArgumentKind,
+        Estimates,
+        Item,
+        KernelRecord,
+        Launch,
+        Opt,
+        Provenance,
+        RawItem,
+        Scalar,
+        Size,
+        Status,
+        Stored,
+        Target,
+        Unreadable,
+    )
+    from corpus.selection import SHORT_KEY, Selection, resolve_key, select
+    from corpus.transfer import (
+        Change,
+        Conflict,
+        Exported,
+        Form,
+        Merged,
+        export_corpus,
+        merge_corpus,
+    )
+    from corpus.writer import Writer, open_writer
+
+# A name is imported when it is first asked for: a captured program and the command that captures it
+# need the writer alone, and pay for nothing else.
+_MODULES = {
+    "baseline": "Added Side differing_fields without_provenance",
+    "encoding": "decode_record encode_record",
+    "errors": (
+        "ChangedCorpusError CorpusError DamagedCorpusError EmptyCorpusError "
+        "ForeignCorpusError FullDiskError InaccessibleCorpusError InvalidRecordError "
+        "LockedCorpusError MissingCorpusError PathError ReadOnlyCorpusError "
+        "SelectionError UnreadableError"
+    ),
+    "key": "is_key key_of key_of_question",
+    "maintain": (
+        "Check Pruned Repaired Stat check_corpus forget_lost prune_corpus repair_corpus stat_corpus"
+    ),
+    "reader": "Reader open_reader",
+    "record": (
+        "Argument ArgumentKind Estimates Item KernelRecord Launch Opt Provenance RawItem "
+        "SCHEMA Scalar Size Status Stored Target Unreadable"
+    ),
+    "selection": "SHORT_KEY Selection resolve_key select",
+    "transfer": "Change Conflict Exported Form Merged export_corpus merge_corpus",
+    "writer": "Writer open_writer",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'corpus' has no attribute {name!r}")
+    return getattr(import_module(f"corpus.{_HOMES[name]}"), name)
+
 
 __all__ = [
     "SCHEMA",

@@ -24,7 +24,7 @@ from corpus.directory import (
 from corpus.errors import ChangedCorpusError, DamagedCorpusError, SelectionError
 from corpus.reader import Reader, decode_item, open_reader
 from corpus.record import KernelRecord, Stored, Unreadable
-from corpus.select import Selection, select
+from corpus.selection import Selection, select
 from corpus.transfer import merge_corpus
 from corpus.writer import open_writer
 

@@ -92,6 +92,11 @@ class Store:
                 cache.set(key, decision.value, retry=True)
             return decision
 
+    def __len__(self) -> int:
+        """Count the values."""
+        with self._writing() as cache:
+            return len(cache)
+
     def remove(self, key: str) -> bool:
         """Take a value out; say whether there was one."""
         with self._writing() as cache:

@@ -39,6 +39,10 @@ class Writer:
         """How many records this writer was given and could not store."""
         return len(self._unstored)
 
+    def __len__(self) -> int:
+        """Count the records in the corpus."""
+        return len(self._store)
+
     def add(self, record: KernelRecord) -> Added:
         """Store what was asked. Asked before, only its count goes up: the first answer stays."""
         key, value = self._encoded(record)

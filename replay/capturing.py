@@ -1,19 +1,20 @@
 """Runs a program under capture, and says what became of its kernels."""
 
-import signal
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
+from socket import socket
+from threading import Thread
 
-from corpus import PathError, Status, Stored, open_reader, open_writer
-from replay.environment import VARIABLE, Settings, with_capture, without_capture
+import corpus as corpora  # its reader is imported where a record was lost, and not else
+from corpus import PathError, Status, Stored
+from replay.environment import VARIABLE
 from replay.errors import UsageError
-from replay.worker import ROOT
-from replay.worktree import revision_of
+from replay.launch import Program
+from replay.recorder import Losses, Recorder
+from replay.relay import Relay
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,85 +28,60 @@ class Captured:
     why_lost: str | None
 
 
-def capture(command: Sequence[str], corpus: Path, environ: Mapping[str, str]) -> Captured:
-    """Run `command` with every kernel of it and its children recorded in `corpus`."""
-    corpus = corpus.absolute()
+def capture(
+    command: Sequence[str], corpus: Path, environ: Mapping[str, str], program: Program | None = None
+) -> Captured:
+    """Run `command` with every kernel of it and its children recorded in `corpus`.
+
+    `program` is that command where it has been started already.
+    """
+    if program is None:
+        try:
+            program = Program(command, str(corpus), environ)
+        except OSError as error:
+            raise UsageError(f"cannot run {command[0]!r}: {error.strerror}") from None
+    losses = Losses(Path(program.capture.losses))
+    recorder = Recorder(Path(program.capture.corpus), losses)
     try:
-        with open_writer(corpus):
-            before = _count(corpus)
-    except PathError as error:
-        code = _run(command, without_capture(environ))
-        return Captured(code, 0, 0, lost=1, why_lost=str(error))
-    with tempfile.TemporaryDirectory(prefix="replay-capture-") as directory:
-        losses = Path(directory) / "losses"
-        code = _run(command, with_capture(environ, settings_for(corpus, losses)))
-        lost, why = account(corpus, losses)
-    after = _count(corpus)
-    return Captured(code, after, after - before, lost, why)
+        refusal = recorder.open()
+        code = _serve(program, recorder)
+        records = recorder.close()
+        if refusal is not None:
+            return Captured(code, 0, 0, lost=1, why_lost=str(refusal))
+        lost, why = account(recorder.corpus, losses)
+        return Captured(code, records, recorder.added, lost, why)
+    finally:
+        program.discard()
 
 
-def account(corpus: Path, losses: Path) -> tuple[int, str | None]:
+def _serve(program: Program, recorder: Recorder) -> int:
+    """Hear the program's processes until it has ended; give its exit code."""
+    ended, end = os.pipe()
+    codes: list[int] = []
+
+    def wait() -> None:
+        _, status = os.waitpid(program.pid, 0)
+        codes.append(os.waitstatus_to_exitcode(status))
+        os.close(end)
+
+    relay = Relay(socket(fileno=program.server.detach()), recorder)
+    waiter = Thread(target=wait)
+    waiter.start()
+    try:
+        relay.serve(ended)
+        waiter.join()
+    finally:
+        relay.close()
+        os.close(ended)
+    return codes[0] if codes[0] >= 0 else 128 - codes[0]
+
+
+def account(corpus: Path, losses: Losses) -> tuple[int, str | None]:
     """How many records of a capture that has ended are lost, and why one is. The corpus is told."""
-    reasons = _read_losses(losses)
+    reasons = losses.read()
     lost = _really_lost(corpus, reasons)
     _mark_incomplete(corpus, len(lost))
     return len(lost), reasons[lost[0]] if lost else None
-
-
-def settings_for(corpus: Path, losses: Path) -> Settings:
-    """What the processes of a capture are told; `losses` is the file for what they lose."""
-    spec = find_spec("compiler")
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    compiler = str(Path(places[0]).resolve()) if places else None
-    revision, is_dirty = revision_of(Path(compiler)) if compiler else (None, None)
-    return Settings(
-        corpus=str(corpus),
-        losses=str(losses),
-        root=ROOT,
-        revision=revision,
-        is_dirty=is_dirty,
-        revision_of=compiler,
-    )
-
-
-def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
-    try:
-        process = subprocess.Popen(command, env=environ)
-    except OSError as error:
-        raise UsageError(f"cannot run {command[0]!r}: {error.strerror}") from None
-    with _passing_on_signals(process):
-        code = process.wait()
-    return code if code >= 0 else 128 - code
-
-
-@contextmanager
-def _passing_on_signals(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """While the program runs, what would end us is for it to decide."""
-    passed_on = (signal.SIGTERM, signal.SIGHUP)
-
-    def pass_on(number: int, _: object) -> None:
-        process.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in passed_on}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)  # it has it as well
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _read_losses(path: Path) -> dict[str, str]:
-    """Key to reason; a loss whose key is not known stands under a name of its own."""
-    found: dict[str, str] = {}
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return {}
-    for number, line in enumerate(lines):
-        key, _, reason = line.partition(" ")
-        found.setdefault(key if key != "-" else f"-{number}", reason)
-    return found
 
 
 def _really_lost(corpus: Path, reasons: Mapping[str, str]) -> list[str]:
@@ -113,7 +89,7 @@ def _really_lost(corpus: Path, reasons: Mapping[str, str]) -> list[str]:
     if not reasons:
         return []
     try:
-        with open_reader(corpus, allow_empty=True) as reader:
+        with corpora.open_reader(corpus, allow_empty=True) as reader:
             return [key for key in reasons if not _is_whole(reader.read(key))]
     except PathError:
         return list(reasons)
@@ -124,23 +100,15 @@ def _mark_incomplete(corpus: Path, lost: int) -> None:
     if not lost:
         return
     with suppress(PathError):  # then every reader of it fails as well
-        with open_reader(corpus, allow_empty=True) as reader:
+        with corpora.open_reader(corpus, allow_empty=True) as reader:
             missing = lost - reader.lost
         if missing > 0:
-            with open_writer(corpus) as writer:
+            with corpora.open_writer(corpus) as writer:
                 writer.note_lost(missing)
 
 
 def _is_whole(item: object) -> bool:
     return isinstance(item, Stored) and item.record.status is not Status.STARTED
-
-
-def _count(corpus: Path) -> int:
-    try:
-        with open_reader(corpus, allow_empty=True) as reader:
-            return len(reader)
-    except PathError:
-        return 0
 
 
 def escapes(environ: Mapping[str, str]) -> list[str]:

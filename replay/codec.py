@@ -1,9 +1,9 @@
 """The one place where the vocabularies of compiler and corpus meet: our compiler as a subject."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import fields
-from hashlib import sha256
+
+import msgspec
 
 import corpus
 from compiler import (
@@ -23,46 +23,13 @@ from compiler import (
     flatten,
     unflatten,
 )
-from compiler.backends import Argument, Program, Role
-from compiler.ir import Node, Op, Size, parse_node, print_node
+from compiler.ir import Node, Op, parse_node, print_node
 from compiler.kernel import OPTS, Opt, Positional
-from corpus import Scalar
 from replay.artefact import Artefact
+from replay.plain import plain_answer, plain_question, plain_stages
+from replay.records import FIRST_DEFAULTS, answer_of, answered, question_of
 from replay.subject import Detail, RefusedError, Where
 
-KIND = "kernel-replay"
-DIGEST_LENGTH = 16
-
-# What each option was when it first existed. A record names only the options that differ from this,
-# so that a new option or default leaves the keys of old records alone. Lines are only ever added.
-FIRST_DEFAULTS: Mapping[str, Scalar] = {
-    "math.transcendental": "portable",
-    "math.fma": True,
-    "schedule.heuristics": "default",
-    "schedule.max_nodes": 20000,
-    "schedule.matvec": True,
-    "schedule.matvec_block": 4,
-    "schedule.matvec_threads": 8,
-    "schedule.matvec_rows": 4,
-    "schedule.group_outputs": 2048,
-    "schedule.upcast_outputs": 1024,
-    "schedule.locals": True,
-    "schedule.group_items": 128,
-    "schedule.tile_columns": 32,
-    "schedule.tile_rows": 14,
-    "schedule.tile_registers": 28,
-    "schedule.vector_lanes": 16,
-    "schedule.threaded": 16,
-    "schedule.max_unrolled": 64,
-    "name": None,
-}
-
-_KINDS = {
-    Role.OUTPUT: corpus.ArgumentKind.OUT,
-    Role.INPUT: corpus.ArgumentKind.IN,
-    Role.INOUT: corpus.ArgumentKind.INOUT,
-    Role.VARIABLE: corpus.ArgumentKind.VAR,
-}
 _OP = re.compile(r"^%\d+ = ([A-Z][A-Z0-9]*) ", re.MULTILINE)
 _OPTS = {opt.op: opt for opt in OPTS}
 
@@ -72,23 +39,7 @@ _OPTS = {opt.op: opt for opt in OPTS}
 
 def started_record(event: CompileStarted) -> corpus.KernelRecord:
     """The question of a compile that has begun."""
-    target = event.target
-    capabilities = target.capabilities
-    return corpus.KernelRecord(
-        kind=KIND,
-        ast=print_node(event.ast),
-        target=corpus.Target(
-            target.backend,
-            target.profile,
-            {
-                field.name: _scalar(getattr(capabilities, field.name))
-                for field in fields(capabilities)
-            },
-        ),
-        options=encode_options(event.options),
-        requested=None if event.opts is None else encode_opts(event.opts),
-        status=corpus.Status.STARTED,
-    )
+    return question_of(plain_question(event.ast, event.target, event.options, event.opts))
 
 
 def finished_fields(event: CompileFinished | CompileFailed) -> dict[str, object]:
@@ -96,86 +47,17 @@ def finished_fields(event: CompileFinished | CompileFailed) -> dict[str, object]
     if isinstance(event, CompileFailed):
         return {"status": corpus.Status.FAILED, "error": event.error}
     compiled = event.compiled
-    artefact = artefact_of(compiled, Detail.STAGES)
-    return {
-        "status": corpus.Status.FINISHED,
-        "applied": artefact.applied,
-        "name": artefact.name,
-        "source": artefact.source,
-        "stages": artefact.stages,
-        "launch": artefact.launch,
-        "arguments": artefact.arguments,
-        "estimates": artefact.estimates,
-        "rewrites": artefact.rewrites,
-    }
+    return answer_of({**plain_answer(compiled), "stages": plain_stages(compiled)})
 
 
 def artefact_of(compiled: Compiled, detail: Detail) -> Artefact:
     """A compile's result in the corpus's words."""
-    program = compiled.program
-    texts: tuple[tuple[str, str], ...] = ()
-    if detail is Detail.STAGES:
-        texts = tuple((stage.name, print_node(stage.node)) for stage in compiled.stages)
-    return Artefact(
-        name=program.name,
-        source=program.source,
-        applied=encode_opts(compiled.applied),
-        launch=_encode_launch(program),
-        arguments=tuple(_encode_argument(argument) for argument in program.arguments),
-        estimates=corpus.Estimates(program.estimates.flops, program.estimates.bytes),
-        stages=tuple((name, digest(text)) for name, text in texts),
-        texts=texts,
-        rewrites=compiled.rewrites,
-    )
-
-
-def encode_options(options: CompileOptions) -> dict[str, Scalar]:
-    """The options that differ from what they were when they first existed."""
-    return {
-        name: value
-        for name, value in flatten(options).items()
-        if name not in FIRST_DEFAULTS or value != FIRST_DEFAULTS[name]
-    }
-
-
-def encode_opts(opts: tuple[Opt, ...]) -> tuple[corpus.Opt, ...]:
-    """Opts by name and named fields."""
-    return tuple(_encode_opt(opt) for opt in opts)
-
-
-def digest(text: str) -> str:
-    """The digest of a stage's text."""
-    return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
-
-
-def _encode_opt(opt: Opt) -> corpus.Opt:
-    values = {field.name: getattr(opt, field.name) for field in fields(opt)}  # type: ignore[arg-type]  # every opt is a dataclass
-    name = values.pop("op") if isinstance(opt, Positional) else opt.op  # type: ignore[attr-defined]  # class attribute
-    return corpus.Opt(name, {key: value for key, value in values.items() if value is not None})
-
-
-def _encode_launch(program: Program) -> corpus.Launch:
-    launch = program.launch
-    return corpus.Launch(
-        tuple(_encode_size(size) for size in launch.global_size),
-        tuple(_encode_size(size) for size in launch.local_size),
-    )
-
-
-def _encode_argument(argument: Argument) -> corpus.Argument:
-    return corpus.Argument(
-        argument.name, argument.dtype.name, _encode_size(argument.size), _KINDS[argument.role]
-    )
-
-
-def _encode_size(size: Size) -> corpus.Size:
-    return print_node(size) if isinstance(size, Node) else size
-
-
-def _scalar(value: object) -> Scalar:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
+    answer = answered(plain_answer(compiled))
+    if detail is Detail.OUTPUT:
+        return Artefact(**msgspec.structs.asdict(answer))
+    answer = msgspec.structs.replace(answer, stages=plain_stages(compiled))
+    texts = tuple((stage.name, print_node(stage.node)) for stage in compiled.stages)
+    return Artefact(**msgspec.structs.asdict(answer), texts=texts)
 
 
 # --- from the corpus to the compiler ---

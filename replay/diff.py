@@ -13,6 +13,7 @@ from corpus import KernelRecord, Opt
 from replay.artefact import Artefact
 from replay.normalize import is_renamed
 from replay.outcome import Facet, Outcome
+from replay.records import STAGE_MARK
 
 DIGEST_LENGTH = 16
 _CONTEXT_LINES = 3
@@ -75,14 +76,26 @@ def judge(old: Artefact, new: Artefact, backend: str) -> tuple[Outcome, tuple[Fa
 
 def first_stage_that_differs(old: Artefact, new: Artefact) -> str | None:
     """The pass after which two compiles parted; None where that cannot be told."""
-    for (old_name, old_digest), (new_name, new_digest) in zip(old.stages, new.stages, strict=False):
+    stages = _stages_like(old, new)
+    for (old_name, old_digest), (new_name, new_digest) in zip(old.stages, stages, strict=False):
         if old_name != new_name:
             return None  # another pipeline
         if old_digest != new_digest:
             return new_name
-    if old.stages and len(old.stages) == len(new.stages) and old.source != new.source:
+    if old.stages and len(old.stages) == len(stages) and old.source != new.source:
         return "render"
     return None
+
+
+def _stages_like(old: Artefact, new: Artefact) -> tuple[tuple[str, str], ...]:
+    """The digests of `new` of the kind that `old` has: of structures, or, once, of texts."""
+    if _are_marked(old) == _are_marked(new):
+        return new.stages
+    return tuple((name, sha256(text.encode()).hexdigest()[:16]) for name, text in new.texts)
+
+
+def _are_marked(artefact: Artefact) -> bool:
+    return all(digest.startswith(STAGE_MARK) for _, digest in artefact.stages)
 
 
 def hunks(old: str, new: str) -> tuple[Hunk, ...]:

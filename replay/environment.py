@@ -1,41 +1,57 @@
 """The environment through which a capture reaches every Python process of a program.
 
-One variable switches capture on and says all that a process must know; PYTHONPATH leads each
-process to our start-up file. Both are set by `replay capture` alone, and taken out again for our
-own workers.
+One variable switches capture on and names, for each capture around the process, the directory where
+the capturing process listens and the corpus that records go to. PYTHONPATH leads each process to
+our start-up file. Both are set by `replay capture` alone, and taken out again for our own workers.
 """
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
-
-import msgspec
 
 VARIABLE = "KERNEL_REPLAY_CAPTURE"
-STARTUP = Path(__file__).resolve().parent / "startup"
+STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a captured process is told. `losses` is a file that gets a line for each loss."""
+class Capture:
+    """Where a captured process finds the capturing one, and the corpus if that one is gone.
 
-    corpus: str
-    losses: str
-    root: str  # where `replay` and `corpus` are, for programs that do not have them installed
-    revision: str | None = None
-    is_dirty: bool | None = None
-    revision_of: str | None = None  # the directory whose revision that is
+    No dataclass, as their module alone takes longer to import than all of this.
+    """
+
+    __slots__ = ("corpus", "directory")
+
+    def __init__(self, directory: str, corpus: str) -> None:
+        self.directory = directory
+        self.corpus = corpus
+
+    @property
+    def socket(self) -> str:
+        return os.path.join(self.directory, "socket")
+
+    @property
+    def losses(self) -> str:
+        """A file that gets a line for each record that was lost."""
+        return os.path.join(self.directory, "losses")
 
 
-def with_capture(environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
+def with_capture(environ: Mapping[str, str], capture: Capture) -> dict[str, str]:
     """The environment of a program that is captured. A capture around this one goes on."""
-    path = [str(STARTUP), *_python_path(environ)]
-    variable = msgspec.json.encode([*captures(environ), settings]).decode()
+    path = [STARTUP, *_python_path(environ)]
+    around = (*captures(environ), capture)
+    fields = [field for each in around for field in (each.directory, each.corpus)]
+    variable = "".join(f"{len(field)}:{field}" for field in fields)  # a path may hold any letter
     return {**environ, VARIABLE: variable, "PYTHONPATH": os.pathsep.join(path)}
 
 
-def captures(environ: Mapping[str, str]) -> tuple[Settings, ...]:
+def captures(environ: Mapping[str, str]) -> tuple[Capture, ...]:
     """The captures that a process runs under, the outermost first."""
-    return msgspec.json.decode(environ.get(VARIABLE, "[]"), type=tuple[Settings, ...])
+    fields: list[str] = []
+    rest = environ.get(VARIABLE, "")
+    while rest:
+        length, _, rest = rest.partition(":")
+        fields.append(rest[: int(length)])
+        rest = rest[int(length) :]
+    return tuple(map(Capture, fields[::2], fields[1::2]))
 
 
 def without_capture(environ: Mapping[str, str]) -> dict[str, str]:
@@ -51,4 +67,4 @@ def without_capture(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _python_path(environ: Mapping[str, str]) -> list[str]:
     parts = environ.get("PYTHONPATH", "").split(os.pathsep)
-    return [part for part in parts if part and part != str(STARTUP)]
+    return [part for part in parts if part and part != STARTUP]

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from replay.launch import Program
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
@@ -13,3 +15,4 @@ class Invocation:
     today: date
     is_debug: bool
     is_terminal: bool
+    program: Program | None = None  # started before anything else, where the command is a capture

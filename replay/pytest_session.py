@@ -7,7 +7,6 @@ them, record through the environment, as under `replay capture`.
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -16,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from compiler import CompileEvent, subscribe, unsubscribe
+from compiler import subscribe, unsubscribe
 from corpus import CorpusError, open_reader, open_writer
-from replay.capture import Recorder
-from replay.capturing import account, settings_for
-from replay.environment import VARIABLE, with_capture
+from replay.capturing import account
+from replay.environment import VARIABLE, Capture, with_capture
 from replay.errors import ReplayError
+from replay.link import Link
+from replay.observer import Observer
 from replay.pytest_baseline import Scope, compare_with, judge_lines, update
+from replay.recorder import Losses
 
 NAME = "replay-session"
 _NARROWING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "ignore", "ignore_glob")
@@ -90,7 +91,7 @@ class Session:
         self._purpose = purpose
         self._baseline = corpus
         self._directory = Path(tempfile.mkdtemp(prefix="replay-pytest-"))
-        self._losses = self._directory / "losses"
+        self._losses = Losses(self._directory / "losses")
         self._fresh = corpus if purpose is Purpose.CAPTURE else self._directory / "fresh"
         self._ran: set[str] = set()  # only asked
         self._skipped: set[str] = set()  # likewise
@@ -100,17 +101,17 @@ class Session:
     def _attach(self) -> Callable[[], None]:
         environ = _environ()
         before = {name: environ.get(name) for name in (VARIABLE, "PYTHONPATH")}
-        settings = settings_for(self._fresh.absolute(), self._losses)
+        capture = Capture(str(self._directory), str(self._fresh.absolute()))
         try:
             open_writer(self._fresh).close()
         except CorpusError as error:
             raise pytest.UsageError(f"--replay-corpus: {error}") from None
-        recorder: Callable[[CompileEvent], None] = Recorder(settings, environ, time.time)
-        subscribe(recorder)
-        environ.update(with_capture(environ, settings))
+        observer = Observer([Link(capture)], environ)
+        subscribe(observer)
+        environ.update(with_capture(environ, capture))
 
         def detach() -> None:
-            unsubscribe(recorder)
+            unsubscribe(observer)
             for name, value in before.items():
                 if value is None:
                     environ.pop(name, None)

@@ -1,21 +1,28 @@
 """Versions of what code generation and execution depend on."""
 
 import importlib.metadata
+import os
 import platform
+import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 LIBRARIES = ("numpy", "llvmlite", "pyopencl")
 
 
 def toolchain() -> dict[str, str]:
     """What this process would compile and run with."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    return toolchain_of(sys.path, platform.python_version(), os.uname().machine)
+
+
+def toolchain_of(path: Sequence[str], python: str, machine: str) -> dict[str, str]:
+    """What a process would compile and run with that searches `path` for its libraries."""
+    found = {"python": python, "machine": machine}
     for name in LIBRARIES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+        known = importlib.metadata.distributions(name=name, path=list(path))
+        version = next((distribution.version for distribution in known), None)
+        if version is not None:
+            found[name] = version
     return found
 
 

@@ -22,6 +22,7 @@ from compiler.frontend.schedule import Built, split
 from compiler.frontend.storage import Array, Storage, as_source, remember, storage_of
 from compiler.ir import Node
 from compiler.kernel import Opt
+from compiler.observe import CompileReused, is_observed, notify
 from compiler.options import DEFAULT, CompileOptions
 from compiler.target import Target
 
@@ -111,9 +112,13 @@ def _executable(ast: Node, device_name: str) -> Executable:
     opts = settings.choose(ast, device.target) if settings.choose else None
     key = (ast, device.target, settings.options, opts)
     with _lock:
-        if key in _builds:
+        known = _builds.get(key)
+        if known is not None:
             _builds.move_to_end(key)
-            return _builds[key]
+    if known is not None:
+        if is_observed():
+            notify(CompileReused(ast, device.target, settings.options, opts))
+        return known
     executable = device.build(compile_kernel(ast, device.target, settings.options, opts).program)
     with _lock:
         _builds[key] = executable

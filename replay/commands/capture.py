@@ -28,7 +28,7 @@ def command(invocation: Invocation, corpus_path: Path, program: tuple[str, ...])
     Exits with the program's own code, 128+n for signal n, or 3 if the program was fine but a record
     was not stored.
     """
-    done = capture(program, corpus_path, invocation.environ)
+    done = capture(program, corpus_path, invocation.environ, invocation.program)
     click.echo(_sentence(done, corpus_path), err=True)
     return done.exit_code or (3 if done.lost else 0)
 

@@ -7,14 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
 from corpus import CorpusError, Selection
 from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
-from replay.run import Progress
+
+if TYPE_CHECKING:
+    from replay.run import Progress
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,7 +90,7 @@ def print_json(value: object) -> None:
 
 
 @contextmanager
-def showing_progress() -> Iterator[Progress]:
+def showing_progress() -> Iterator["Progress"]:
     """Progress on stderr: a bar on a terminal, now and then a line elsewhere."""
     if sys.stderr.isatty():
         with _bar() as progress:
@@ -97,7 +99,7 @@ def showing_progress() -> Iterator[Progress]:
         yield _plain_lines()
 
 
-def _plain_lines() -> Progress:
+def _plain_lines() -> "Progress":
     last = time.monotonic()
 
     def progress(what: str, done: int, total: int) -> None:
@@ -110,7 +112,7 @@ def _plain_lines() -> Progress:
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
+def _bar() -> Iterator["Progress"]:
     from rich.console import Console  # noqa: PLC0415  # 60 ms that only a terminal pays
     from rich.progress import Progress as Bar  # noqa: PLC0415  # likewise
 

@@ -28,8 +28,9 @@ from compiler import CompilerError, compile_kernel, find_target, observing, pars
 from compiler.kernel import Upcast
 from compiler.options import CompileOptions, ScheduleOptions
 from corpus import Stored, open_reader, open_writer
-from replay.capture import Recorder
-from replay.environment import Settings
+from replay.environment import Capture
+from replay.link import Link
+from replay.observer import Observer
 from replay.patched import Patch
 from replay.run import Plan, Source
 from replay.run import replay as replay_records
@@ -71,8 +72,7 @@ def test_w2_records_name_opts_so_their_order_in_the_compiler_does_not_matter(
 
 
 def test_w3_no_record_is_lost_to_addresses_that_are_used_again(tmp_path):
-    settings = Settings(corpus=str(tmp_path / "c"), losses=str(tmp_path / "lost"), root="")
-    with observing(Recorder(settings, {}, lambda: 0.0)):
+    with observing(Observer([Link(Capture(str(tmp_path), str(tmp_path / "c")))], {})):
         for size in range(1, 101):
             compile_kernel(parse_node(DIFFERENCE.format(size=size)), find_target("llvm"))
             gc.collect(0)
@@ -165,8 +165,7 @@ def test_w10_a_failed_opt_leaves_nothing_behind():
 
 
 def test_w11_options_are_part_of_the_question_and_the_toolchain_is_recorded(tmp_path):
-    settings = Settings(corpus=str(tmp_path / "c"), losses=str(tmp_path / "lost"), root="")
-    with observing(Recorder(settings, {}, lambda: 0.0)):
+    with observing(Observer([Link(Capture(str(tmp_path), str(tmp_path / "c")))], {})):
         ast = parse_node(DIFFERENCE.format(size=4096))
         compile_kernel(ast, find_target("llvm"))
         options = CompileOptions(schedule=ScheduleOptions(vector_lanes=4))

@@ -1,0 +1,101 @@
+"""Starts the program of a capture before anything of weight is imported.
+
+The program and the rest of `replay capture` then begin side by side, and most of what a capture
+costs happens while the program is busy with its own start.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from _socket import AF_UNIX, SOCK_STREAM, socket
+from collections.abc import Mapping, Sequence
+from types import FrameType
+
+from replay.environment import Capture, with_capture
+
+_BACKLOG = 1024
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+_OPTION = "--corpus"
+
+
+class Program:
+    """A program that runs under capture, and the socket on which its processes will be heard."""
+
+    __slots__ = ("capture", "command", "handlers", "pid", "server")
+
+    def __init__(self, command: Sequence[str], corpus: str, environ: Mapping[str, str]) -> None:
+        """Start it. OSError if that cannot be done."""
+        self.command = tuple(command)
+        self.pid = 0
+        self.capture = Capture(_new_directory(environ), os.path.abspath(corpus))
+        self.server = socket(AF_UNIX, SOCK_STREAM)
+        self.server.bind(self.capture.socket)
+        self.server.listen(_BACKLOG)
+        self.handlers = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
+        self.handlers[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_to_the_program)
+        try:
+            self.pid = os.posix_spawnp(
+                self.command[0],
+                self.command,
+                with_capture(environ, self.capture),
+                setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores them, others do not
+            )
+        except OSError:
+            self.discard()
+            raise
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
+        self.server.close()
+        for file in (self.capture.socket, self.capture.losses):
+            if os.path.exists(file):
+                os.unlink(file)
+        os.rmdir(self.capture.directory)
+
+    def _pass_on(self, number: int, _: FrameType | None) -> None:
+        """What would end us is for the program to decide."""
+        if self.pid:
+            os.kill(self.pid, number)
+
+
+def launch(words: Sequence[str], environ: Mapping[str, str]) -> Program | None:
+    """Start the program of `capture --corpus DIR [--] CMD ...`; None for any other spelling."""
+    if words[:1] != ["capture"] or len(words) < 3:
+        return None
+    if words[1] == _OPTION:
+        corpus, command = words[2], list(words[3:])
+    elif words[1].startswith(_OPTION + "="):
+        corpus, command = words[1].removeprefix(_OPTION + "="), list(words[2:])
+    else:
+        return None
+    if command[:1] == ["--"]:
+        del command[0]
+    elif command and command[0].startswith("-"):
+        return None
+    if not command or not corpus:
+        return None
+    try:
+        return Program(command, corpus, environ)
+    except OSError:
+        return None  # the command tries again, and says what is wrong
+
+
+def _leave_to_the_program(*_: object) -> None:
+    """Ctrl-C is sent to it as well."""
+
+
+def _new_directory(environ: Mapping[str, str]) -> str:
+    """Make a directory that is ours alone. The path of a socket must be short."""
+    name = f"replay-capture-{os.urandom(8).hex()}"
+    place = environ.get("TMPDIR") or "/tmp"
+    if len(os.fsencode(place)) > _MAX_PLACE_BYTES:
+        place = "/tmp"
+    directory = os.path.join(place, name)
+    os.mkdir(directory, 0o700)
+    return directory
+
+
+_MAX_PLACE_BYTES = 60
