@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         OptionError,
         ParseError,
     )
-    from compiler.frontend import Tensor, array_api, compiling, jit
+    from compiler.frontend import Tensor, array_api, compiling, jit, nn, optim, same_opts
     from compiler.ir import Node, parse_node, print_node
     from compiler.observe import (
         CompileEvent,
@@ -57,10 +57,13 @@ _HOMES = {
     "find_target": "target",
     "flatten": "options",
     "jit": "frontend",
+    "nn": "frontend",
     "observing": "observe",
     "open_device": "backends",
+    "optim": "frontend",
     "parse_node": "ir",
     "print_node": "ir",
+    "same_opts": "frontend",
     "subscribe": "observe",
     "unflatten": "options",
     "unsubscribe": "observe",
@@ -77,6 +80,7 @@ __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileReused",
     "CompileStarted", "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError",
     "JitError", "Node", "OptionError", "ParseError", "Target", "Tensor", "Transcendental",
-    "array_api", "compile_kernel", "compiling", "find_target", "flatten", "jit", "observing",
-    "open_device", "parse_node", "print_node", "subscribe", "unflatten", "unsubscribe",
+    "array_api", "compile_kernel", "compiling", "find_target", "flatten", "jit", "nn", "observing",
+    "open_device", "optim", "parse_node", "print_node", "same_opts", "subscribe", "unflatten",
+    "unsubscribe",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 To add a method: a function of values in a topic module, and a line in the table below.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper, wraps
 from importlib import import_module
 from types import ModuleType
@@ -172,6 +172,13 @@ def _realize(self: "Tensor") -> "Tensor":
     """Compute the elements now, and keep them."""
     (self.value,) = realize([self.value])
     return self
+
+
+def realize_all(tensors: "Sequence[Tensor]") -> None:
+    """Compute the elements of all of them now: what they share is computed once."""
+    values = realize([tensor.value for tensor in tensors])
+    for tensor, value in zip(tensors, values, strict=True):
+        tensor.value = value
 
 
 def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:

@@ -50,6 +50,7 @@ def weight_gradient(g: Value, x: Value, weight: Value, how: Geometry, convolve: 
     batch, outputs, channels = x.shape[0], weight.shape[0], weight.shape[1]
     for i, (before, after) in enumerate(how.padding):
         x = _resized(x, 2 + i, before, after)
+    x = graph.contiguous(x)
     # the channels of a group become the batch, the batch becomes the channels of its group
     seen = graph.reshape(x, (batch, how.groups, channels, *x.shape[2:]))
     seen = graph.permute(seen, (2, 1, 0, *range(3, seen.ndim)))

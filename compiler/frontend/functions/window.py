@@ -54,8 +54,9 @@ def _convolve(x: Value, weight: Value, how: Geometry) -> Value:
     return known(
         _sum_of_windows(x, weight, how),
         (x, weight),
-        lambda g, y: input_gradient(g, x, weight, how, _convolve),
-        lambda g, y: weight_gradient(g, x, weight, how, _convolve),
+        # both read it many times: it goes to memory once
+        lambda g, y: input_gradient(graph.contiguous(g), x, weight, how, _convolve),
+        lambda g, y: weight_gradient(graph.contiguous(g), x, weight, how, _convolve),
     )
 
 

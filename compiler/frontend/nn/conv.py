@@ -1,0 +1,40 @@
+"""Convolutions over one, two or three axes: as many as the kernel has sizes."""
+
+from collections.abc import Sequence
+from math import prod, sqrt
+
+from compiler.frontend.nn.initial import Initial
+from compiler.frontend.tensor import Tensor
+
+
+class Conv:
+    """The cross-correlation of (n, inputs, *spatial) with `outputs` kernels, plus bias."""
+
+    def __init__(
+        self,
+        make: Initial,
+        inputs: int,
+        outputs: int,
+        kernel: Sequence[int],
+        *,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+    ) -> None:
+        shape = (outputs, inputs // groups, *kernel)
+        bound = 1 / sqrt(prod(shape[1:]))
+        self.weight = make.uniform(shape, bound)
+        self.bias = make.uniform((outputs,), bound) if bias else None
+        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.conv(
+            self.weight.value,
+            None if self.bias is None else self.bias.value,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            groups=self.groups,
+        )

@@ -1,0 +1,21 @@
+"""How wrong a prediction is: one number, to be made small."""
+
+from compiler.frontend.tensor import Tensor
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The mean of -log softmax of each row's label; labels are integers."""
+    classes = Tensor.arange(logits.shape[-1], device=logits.device)
+    is_label = labels.reshape(*labels.shape, 1) == classes
+    of_labels = Tensor.where(is_label, logits.log_softmax(-1), 0.0).sum(-1)
+    return -of_labels.mean()
+
+
+def mean_squared_error(found: Tensor, wanted: Tensor) -> Tensor:
+    """The mean of the squared differences."""
+    return (found - wanted).square().mean()
+
+
+def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The share of rows whose greatest element is at the label."""
+    return (logits.argmax(-1) == labels).mean()

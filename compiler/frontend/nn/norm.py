@@ -1,0 +1,68 @@
+"""Layers that give their input a mean of 0 and a variance of 1, then scale and shift it."""
+
+from typing import ClassVar
+
+from compiler.errors import ShapeError
+from compiler.frontend.nn.initial import Initial
+from compiler.frontend.tensor import Tensor
+
+
+class BatchNorm:
+    """Over all axes but the second: by the batch in training, by running statistics otherwise.
+
+    Training changes `mean` and `variance`: they have to be realized with what is trained.
+    """
+
+    UNTRAINED: ClassVar[tuple[str, ...]] = ("mean", "variance")
+
+    def __init__(
+        self, make: Initial, channels: int, *, momentum: float = 0.1, eps: float = 1e-5
+    ) -> None:
+        self.weight, self.bias = make.full((channels,), 1), make.full((channels,), 0)
+        self.mean, self.variance = make.full((channels,), 0), make.full((channels,), 1)
+        self.momentum, self.eps = momentum, eps
+
+    def __call__(self, x: Tensor, *, training: bool = False) -> Tensor:
+        mean, variance = self.mean, self.variance
+        if training:
+            axes = (0, *range(2, x.ndim))
+            mean, variance = x.mean(axes), x.var(axes)
+            count = x.size // x.shape[1]
+            self._follow(mean, variance * (count / max(count - 1, 1)))
+        scale = (variance + self.eps).rsqrt() * self.weight
+        return (x - _column(mean, x)) * _column(scale, x) + _column(self.bias, x)
+
+    def _follow(self, mean: Tensor, variance: Tensor) -> None:
+        self.mean += (mean - self.mean) * self.momentum
+        self.variance += (variance - self.variance) * self.momentum
+
+
+class LayerNorm:
+    """Over the last axes, as many as `shape` has."""
+
+    def __init__(self, make: Initial, *shape: int, eps: float = 1e-5) -> None:
+        self.weight, self.bias, self.eps = make.full(shape, 1), make.full(shape, 0), eps
+
+    def __call__(self, x: Tensor) -> Tensor:
+        axes = tuple(range(-self.weight.ndim, 0))
+        return x.layer_norm(axes, self.eps) * self.weight + self.bias
+
+
+class GroupNorm:
+    """Over groups of neighbouring channels of (n, channels, *spatial), and over all of space."""
+
+    def __init__(self, make: Initial, groups: int, channels: int, *, eps: float = 1e-5) -> None:
+        if channels % groups:
+            raise ShapeError(f"group norm of {channels} channels: has no {groups} equal groups")
+        self.weight, self.bias = make.full((channels,), 1), make.full((channels,), 0)
+        self.groups, self.eps = groups, eps
+
+    def __call__(self, x: Tensor) -> Tensor:
+        rows = x.reshape(x.shape[0], self.groups, -1)
+        normal = rows.layer_norm(-1, self.eps).reshape(x.shape)
+        return normal * _column(self.weight, x) + _column(self.bias, x)
+
+
+def _column(vector: Tensor, x: Tensor) -> Tensor:
+    """One number for each channel of x, along its second axis."""
+    return vector.reshape(-1, *[1] * (x.ndim - 2))

@@ -1,0 +1,1 @@
+"""Programs that use the compiler as anybody would."""
