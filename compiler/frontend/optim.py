@@ -32,7 +32,8 @@ def minimize(loss: Tensor, optimizer: Optimizer, *also: Tensor) -> Tensor:
 
     `also` are tensors that the loss has changed: the statistics of a BatchNorm.
     """
-    optimizer.step(loss.gradient(*optimizer.parameters))
+    values = [parameter.value for parameter in optimizer.parameters]
+    optimizer.step(loss.gradient(*values))
     realize_all((loss, *optimizer.state, *also))
     return loss
 
