@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from corpus.baseline import Added, Side, differing_fields, without_provenance
-    from corpus.encoding import decode_record, encode_record
+    from corpus.encoding import decode_record, digest_of_body, encode_record
     from corpus.errors import (
         ChangedCorpusError,
         CorpusError,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         repair_corpus,
         stat_corpus,
     )
-    from corpus.reader import Reader, open_reader
+    from corpus.reader import Reader, decode_item, open_reader
     from corpus.record import (
         SCHEMA,
         Argument,
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 # need the writer alone, and pay for nothing else.
 _MODULES = {
     "baseline": "Added Side differing_fields without_provenance",
-    "encoding": "decode_record encode_record",
+    "encoding": "decode_record digest_of_body encode_record",
     "errors": (
         "ChangedCorpusError CorpusError DamagedCorpusError EmptyCorpusError "
         "ForeignCorpusError FullDiskError InaccessibleCorpusError InvalidRecordError "
@@ -87,7 +87,7 @@ _MODULES = {
     "maintain": (
         "Check Pruned Repaired Stat check_corpus forget_lost prune_corpus repair_corpus stat_corpus"
     ),
-    "reader": "Reader open_reader",
+    "reader": "Reader decode_item open_reader",
     "record": (
         "Argument ArgumentKind Estimates Item KernelRecord Launch Opt Provenance RawItem "
         "SCHEMA Scalar Size Status Stored Target Unreadable"
@@ -152,8 +152,8 @@ __all__ = [
     "UnreadableError",
     "Writer",
     "check_corpus",
-    "decode_record",
-    "differing_fields",
+    "decode_item", "decode_record",
+    "differing_fields", "digest_of_body",
     "encode_record",
     "export_corpus",
     "forget_lost",

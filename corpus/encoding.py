@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple, get_args
 
 import msgspec
@@ -30,6 +31,8 @@ _ZSTD = 1
 VALUE_MAGIC = _MAGIC + bytes([_ZSTD])
 KEY_HALF = slice(7, 15)
 """Where a value holds the first 8 bytes of its key."""
+
+_DIGEST_BYTES = 16
 
 _SCHEMA_FIRST = b"\xa6schema"
 
@@ -92,6 +95,11 @@ def unseal(key: str, value: bytes) -> Value:
     if half != expected_half:
         raise UnreadableError(f"holds the value of another record, {half.hex()}")
     raise UnreadableError(f"checksum is {checksum.hex()}, its bytes give {expected_checksum.hex()}")
+
+
+def digest_of_body(key: str, value: bytes) -> bytes:
+    """Name all that a value says but how often it was asked, once its checksum is found right."""
+    return hashlib.sha256(unseal(key, value).body).digest()[:_DIGEST_BYTES]
 
 
 def true_key(value: bytes) -> str | None:
@@ -169,7 +177,7 @@ def _split(value: object, kind: object, path: str, extra: dict[str, bytes]) -> o
         return [_split(item, known, f"{path}{i}/", extra) for i, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    kinds = {field.name: field.type for field in msgspec.structs.fields(known)}
+    kinds = _kinds(known)
     kept = {}
     for name, item in value.items():
         if name in kinds:
@@ -181,6 +189,12 @@ def _split(value: object, kind: object, path: str, extra: dict[str, bytes]) -> o
     return kept
 
 
+@cache
+def _kinds(struct: type[msgspec.Struct]) -> Mapping[str, object]:
+    return {field.name: field.type for field in msgspec.structs.fields(struct)}
+
+
+@cache
 def _struct_in(kind: object) -> type[msgspec.Struct] | None:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind
