@@ -1,9 +1,9 @@
 """Corpora to measure with: `python -m benchmarks.synthetic PATH RECORDS [--distinct N]`.
 
-The kernels are those of small tensor programs at shapes drawn from a seed, each really compiled. Beyond
-`--distinct` of them the same kernels come again under other names of the user's (the option `name`,
-which is part of a question): every record is a question of its own with the answer that the compiler
-gives to it, and a corpus of a hundred thousand takes seconds instead of many minutes.
+The kernels are those of small tensor programs at shapes drawn from a seed, each really compiled.
+Beyond `--distinct` of them the same kernels come again under other names of the user's (the option
+`name`, which is part of a question): every record is a question of its own, with the answer that
+the compiler gives to it, and a corpus of a hundred thousand takes seconds instead of many minutes.
 """
 
 import argparse
@@ -15,7 +15,15 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from compiler import CompileEvent, CompileOptions, CompileStarted, Tensor, compile_kernel, find_target, observing
+from compiler import (
+    CompileEvent,
+    CompileOptions,
+    CompileStarted,
+    Tensor,
+    compile_kernel,
+    find_target,
+    observing,
+)
 from compiler.frontend.schedule import split
 from compiler.frontend.storage import storage_of
 from compiler.ir import Node
@@ -114,7 +122,7 @@ def _record(ast: Node, backend: str) -> KernelRecord:
 
 
 def _named(record: KernelRecord, name: str) -> KernelRecord:
-    """The record of the same kernel under another name of the user's, which its own name begins with."""
+    """The same kernel under another name of the user's, with which its own begins."""
     assert record.source is not None
     assert record.name is not None
     return msgspec.structs.replace(

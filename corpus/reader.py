@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -64,6 +64,10 @@ class Reader:
     def values(self, prefix: str = "") -> Iterator[RawItem]:
         """Yield keys with their stored bytes, whole or not; `decode_record` checks them."""
         return self._source.values(prefix)
+
+    def values_of(self, keys: Iterable[str]) -> Iterator[RawItem]:
+        """Yield those of `keys` that there are, in the order given, as `values` does."""
+        return (raw for key in keys if (raw := self._source.value(key)) is not None)
 
     def read(self, key: str) -> Item | None:
         """Give one record by its whole key, None where there is none."""

@@ -2,18 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import msgspec
-from rapidfuzz.distance import Levenshtein
 
 from corpus import KernelRecord, Opt
 from replay.artefact import Artefact
-from replay.normalize import is_renamed
 from replay.outcome import Facet, Outcome
 from replay.records import STAGE_MARK
+
+if TYPE_CHECKING:
+    from rapidfuzz.distance import Opcode
 
 DIGEST_LENGTH = 16
 _CONTEXT_LINES = 3
@@ -68,6 +70,8 @@ def judge(old: Artefact, new: Artefact, backend: str) -> tuple[Outcome, tuple[Fa
         return Outcome.SAME, ()
     if not set(facets) <= {Facet.SOURCE, Facet.NAME, Facet.ARGUMENTS}:
         return Outcome.CODE, facets
+    from replay.normalize import is_renamed  # noqa: PLC0415  # most replays find nothing changed
+
     is_same_but_names = _unnamed(old) == _unnamed(new) and is_renamed(
         old.source, new.source, backend
     )
@@ -102,7 +106,7 @@ def hunks(old: str, new: str) -> tuple[Hunk, ...]:
     """The places where two texts differ, line by line."""
     before, after = old.splitlines(), new.splitlines()
     found: list[Hunk] = []
-    for code in Levenshtein.opcodes(before, after):
+    for code in _opcodes(before, after):
         if code.tag == "equal":
             continue
         old_lines = tuple(before[code.src_start : code.src_end])
@@ -193,7 +197,7 @@ def _amounts(opts: Sequence[Opt], name: str) -> list[str]:
 def _line_edits(old: str, new: str) -> list[str]:
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     found: list[str] = []
-    for code in Levenshtein.opcodes(before, after):
+    for code in _opcodes(before, after):
         if code.tag == "equal":
             continue
         gone = "".join(before[code.src_start : code.src_end])
@@ -203,6 +207,12 @@ def _line_edits(old: str, new: str) -> list[str]:
         else:
             found.append(f"{_opcode(new)}: {_abstract(gone)} -> {_abstract(came)}")
     return found
+
+
+def _opcodes(before: Sequence[str], after: Sequence[str]) -> "Iterator[Opcode]":
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  # likewise, and it takes 25 ms
+
+    yield from Levenshtein.opcodes(before, after)
 
 
 def _visible(spaces: str) -> str:

@@ -1,33 +1,103 @@
 """What need not be compiled again: records that were `same` under code that has not changed since.
 
 A fingerprint covers every module and data file of the compiler that could change a backend's
-sources: all but the frontend and the other backends. Comments, docstrings and layout do not count.
-What is remembered lies in the user's cache, by corpus, and counts only with its fingerprint.
+sources: all but the frontend and the other backends; and of the libraries those that this backend
+could use. Comments, docstrings and layout do not count. What is remembered lies in the user's
+cache, by corpus, and counts only with its fingerprint. Records are known by the digest of their
+bytes, so that one which is known need not be decoded.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
 from corpus import Stored
-from replay.diff import artefact_of, digest_of
 from replay.recompile import Mode
 from replay.toolchain import toolchain
 
-_OURS = ("codec.py", "recompile.py", "subject.py", "artefact.py", "diff.py", "normalize.py")
-_ASIDE = ("frontend", "onnx", "explain")  # they make questions, and answer none
-_KEPT = 4  # fingerprints of one corpus, backend and mode: a branch or two, and a copy
+_OURS = (
+    "artefact.py",
+    "codec.py",
+    "diff.py",
+    "judge.py",
+    "normalize.py",
+    "recompile.py",
+    "subject.py",
+)
+_ASIDE = ("frontend/", "onnx/", "explain/", "onnx.py", "explain.py")  # ask, and answer nothing
+_LIBRARY_OF = {"llvmlite": "llvm", "pyopencl": "opencl"}  # others matter to every backend
+_KEPT = 12  # tables of one corpus, each of a backend and mode: some branches, and a copy
+
+
+class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One record that was `same`: the digest of its bytes, and what reports say of it."""
+
+    digest: bytes
+    name: str
+    target: str
+    test_id: str | None
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """`records` is Known by key, encoded: most tables are of other code, and not looked into."""
+
+    backend: str
+    records: msgspec.Raw
 
 
 class _Cache(msgspec.Struct):
-    """The file: normalised digests by raw digest, and known keys by fingerprint, newest last."""
+    """The file: normalised digests by raw digest, and tables by fingerprint, newest last."""
 
     normalized: dict[str, str] = {}
-    known: dict[str, dict[str, str]] = {}
+    tables: dict[str, _Table] = {}
+
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_decode_cache = msgspec.msgpack.Decoder(_Cache).decode
+_decode_records = msgspec.msgpack.Decoder(dict[str, Known]).decode
+
+
+class Fingerprints:
+    """Names all that could change what the backends of a compiler answer."""
+
+    def __init__(self, compiler: Path, mode: Mode, normalized: dict[str, str]) -> None:
+        self._compiler = compiler
+        self._mode = mode
+        self._normalized = normalized  # digests of sources seen before; the caller's, and added to
+        self._found: dict[str, str] = {}
+
+    def of(self, backend: str) -> str:
+        """Name all that could change the sources of a backend."""
+        if backend not in self._found:
+            parts = {**_libraries(backend), "backend": backend, "mode": self._mode.value}
+            others = _other_backends(self.files, backend)
+            for name, digest in self.files.items():
+                if not name.startswith((*_ASIDE, *others)):
+                    parts[name] = digest
+            self._found[backend] = sha256(_encode(parts)).hexdigest()
+        return self._found[backend]
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """Digests of all files of the compiler, and of ours that ask it, by relative name."""
+        here = Path(__file__).parent
+        ours = {f"replay/{name}": self._digest(str(here / name)) for name in _OURS}
+        return {name: self._digest(path) for name, path in _files(self._compiler)} | ours
+
+    def _digest(self, path: str) -> str:
+        with open(path, "rb") as file:
+            data = file.read()
+        raw = sha256(data).hexdigest()
+        if not path.endswith(".py"):
+            return raw
+        if raw not in self._normalized:
+            self._normalized[raw] = normalized_digest(data)
+        return self._normalized[raw]
 
 
 class Memory:
@@ -35,63 +105,53 @@ class Memory:
 
     def __init__(self, path: Path, compiler: Path, mode: Mode) -> None:
         self._path = path
-        self._compiler = compiler
-        self._mode = mode
         self._cache = _load(path)
-        self._fingerprints: dict[str, str] = {}
-        self._learned: dict[str, dict[str, str]] = {}
+        self.fingerprints = Fingerprints(compiler, mode, self._cache.normalized)
+        self._known: dict[str, Known] = {}
+        self._learned: dict[str, dict[str, Known]] = {}  # by backend
+        self._forgotten: set[str] = set()  # only asked
+        for fingerprint, table in self._cache.tables.items():
+            if self.fingerprints.of(table.backend) == fingerprint:
+                self._known.update(_records(table))
 
-    def knows(self, stored: Stored) -> bool:
-        """Whether this record was `same` when the code that matters to it was what it is now."""
-        fingerprint = self.fingerprint(stored.record.target.backend)
-        digest = self._cache.known.get(fingerprint, {}).get(stored.key)
-        return digest is not None and digest == _digest(stored)
+    def find(self, key: str, digest: bytes) -> Known | None:
+        """A record that was `same`, bytes and all, when the code that matters to it was as now."""
+        known = self._known.get(key)
+        return None if known is None or known.digest != digest else known
 
-    def learn(self, stored: Stored) -> None:
+    def learn(self, stored: Stored, digest: bytes) -> None:
         """Remember that this record is `same`."""
-        digest = _digest(stored)
-        if digest is not None:
-            fingerprint = self.fingerprint(stored.record.target.backend)
-            self._learned.setdefault(fingerprint, {})[stored.key] = digest
+        record = stored.record
+        backend, profile = record.target.backend, record.target.profile
+        self._learned.setdefault(backend, {})[stored.key] = Known(
+            digest, record.name or "?", f"{backend}/{profile}", record.provenance.test_id
+        )
 
     def forget(self, key: str) -> None:
-        """Undo `learn`, and all that earlier replays learned of the record."""
-        for known in (*self._learned.values(), *self._cache.known.values()):
-            known.pop(key, None)
+        """Undo `learn`, and all that earlier replays learned of the record under any code."""
+        self._forgotten.add(key)
 
     def save(self) -> None:
         """Write the cache; a place that cannot be written costs the next replay time, no more."""
-        for fingerprint, learned in self._learned.items():
-            known = self._cache.known.pop(fingerprint, {})
-            self._cache.known[fingerprint] = {**known, **learned}
-        while len(self._cache.known) > _KEPT:
-            del self._cache.known[next(iter(self._cache.known))]
+        if not self._learned and not self._forgotten:
+            return
+        tables = self._cache.tables
+        for backend, learned in self._learned.items():
+            fingerprint = self.fingerprints.of(backend)
+            before = tables.pop(fingerprint, None)
+            known = {} if before is None else _records(before)
+            tables[fingerprint] = _Table(backend, msgspec.Raw(_encode({**known, **learned})))
+        while len(tables) > _KEPT:
+            del tables[next(iter(tables))]
+        for fingerprint, table in tables.items() if self._forgotten else ():
+            tables[fingerprint] = _without(table, self._forgotten)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            new = self._path.with_suffix(".new")
+            new = self._path.with_suffix(f".{os.getpid()}.new")  # another replay may save as well
             new.write_bytes(msgspec.msgpack.encode(self._cache))
             new.replace(self._path)
         except OSError:
             return
-
-    def fingerprint(self, backend: str) -> str:
-        """Name all that could change the sources of a backend."""
-        if backend not in self._fingerprints:
-            parts = {**toolchain(), "backend": backend, "mode": self._mode.value}
-            for name, path in _files(self._compiler, backend):
-                parts[name] = self._normalized(path)
-            body = msgspec.msgpack.encode(parts, order="deterministic")
-            self._fingerprints[backend] = sha256(body).hexdigest()
-        return self._fingerprints[backend]
-
-    def _normalized(self, path: Path) -> str:
-        data = path.read_bytes()
-        raw = sha256(data).hexdigest()
-        if path.suffix != ".py":
-            return raw
-        if raw not in self._cache.normalized:
-            self._cache.normalized[raw] = normalized_digest(data)
-        return self._cache.normalized[raw]
 
 
 @lru_cache(maxsize=1024)
@@ -109,36 +169,69 @@ def normalized_digest(source: bytes) -> str:
     return sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def cache_path(environ: Mapping[str, str], corpus: Path) -> Path | None:
-    """Where what is known of a corpus lies; None where the environment names no such place."""
+def cache_path(environ: Mapping[str, str], corpus: Path, question: str = "") -> Path | None:
+    """Where what is known of a corpus lies, or what a replay of it has found until now; None where
+    the environment names no such place."""
     base = environ.get("XDG_CACHE_HOME") or environ.get("HOME", "") + "/.cache"
     if not base.startswith("/") or base == "/.cache":
         return None
-    name = sha256(str(corpus.absolute()).encode()).hexdigest()[:24]
-    return Path(base) / "kernel-replay" / f"{name}.same"
+    name = sha256(f"{corpus.absolute()}{question}".encode(errors="surrogateescape")).hexdigest()
+    return Path(base) / "kernel-replay" / f"{name[:24]}.{'journal' if question else 'same'}"
+
+
+def identity_of(trees: Iterable[Path], how: tuple[str, ...]) -> str:
+    """Name all that the results of a replay depend on: compilers, our own code, libraries, and how
+    it was asked to replay."""
+    ours = Path(__file__).parents[1]
+    roots = [*(tree / "compiler" for tree in trees), ours / "replay", ours / "corpus"]
+    digests = [_digest_of_file(path) for root in roots for _, path in _files(root)]
+    return sha256(_encode([digests, toolchain(), how])).hexdigest()
+
+
+def _digest_of_file(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return sha256(file.read()).digest()
 
 
 def _load(path: Path) -> _Cache:
     try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=_Cache)
+        return _decode_cache(path.read_bytes())
     except (OSError, msgspec.MsgspecError, ValueError):
         return _Cache()
 
 
-def _digest(stored: Stored) -> str | None:
-    artefact = artefact_of(stored.record)
-    return None if artefact is None else digest_of(artefact)
+def _records(table: _Table) -> dict[str, Known]:
+    try:
+        return _decode_records(table.records)
+    except (msgspec.MsgspecError, ValueError):
+        return {}
 
 
-def _files(compiler: Path, backend: str) -> Iterator[tuple[str, Path]]:
-    """What could change the sources of a backend: names and files, in order."""
-    others = [path.parent for path in compiler.glob("backends/*/__init__.py")]
-    others = [path for path in others if path.name != backend]
-    aside = {compiler / name for name in _ASIDE} | {compiler / f"{name}.py" for name in _ASIDE}
-    skipped = {*others, *aside}
-    for path in sorted(compiler.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc" and skipped.isdisjoint((path, *path.parents)):
-            yield str(path.relative_to(compiler)), path
-    here = Path(__file__).parent
-    for name in _OURS:
-        yield f"replay/{name}", here / name
+def _without(table: _Table, forgotten: set[str]) -> _Table:
+    known = _records(table)
+    left = {key: known[key] for key in known if key not in forgotten}
+    return _Table(table.backend, msgspec.Raw(_encode(left)))
+
+
+def _libraries(backend: str) -> dict[str, str]:
+    """Versions of what this backend could use, and of Python."""
+    found = toolchain()
+    return {name: found[name] for name in found if _LIBRARY_OF.get(name, backend) == backend}
+
+
+def _other_backends(files: Mapping[str, str], backend: str) -> tuple[str, ...]:
+    """The packages of all backends but one, as the names of their files begin."""
+    end = "/__init__.py"
+    packages = [name.removesuffix("__init__.py") for name in files if name.endswith(end)]
+    backends = [name for name in packages if name.startswith("backends/") and name.count("/") == 2]
+    return tuple(name for name in backends if name != f"backends/{backend}/")
+
+
+def _files(compiler: Path) -> Iterator[tuple[str, str]]:
+    """Relative names and paths of a compiler's files, in order; byte code is none of them."""
+    for directory, names, files in os.walk(compiler):
+        names[:] = sorted(name for name in names if name != "__pycache__")
+        for file in sorted(files):
+            if not file.endswith(".pyc"):
+                path = os.path.join(directory, file)
+                yield os.path.relpath(path, compiler), path

@@ -6,7 +6,7 @@ from corpus import Reader, Stored, Unreadable
 from replay.diff import artefact_of, first_stage_that_differs, judge
 from replay.judge import Failure, baseline_of, blank
 from replay.outcome import Outcome, Result
-from replay.run import Replayed, Source
+from replay.plan import Replayed, Source
 
 
 def compare(source: Source, fresh: Reader) -> Replayed:

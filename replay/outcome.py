@@ -51,7 +51,7 @@ CHANGED = (Outcome.CODE, Outcome.OPTS, Outcome.RENAMED)
 NO_ANSWER = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.UNREADABLE, Outcome.ERROR)
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One record's line in a report. `old` and `new` are kept only where they differ."""
 
     key: str

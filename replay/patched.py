@@ -1,6 +1,5 @@
 """Copies of the compiler with deliberate changes: how tests, the demo and calibration break it."""
 
-import compileall
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,6 +29,8 @@ def copy_compiler(to: Path, patches: Iterable[Patch] = ()) -> Path:
 
 def compile_ahead(root: Path) -> None:
     """Write byte code for a tree: workers are not allowed to, and would each compile it again."""
+    import compileall  # noqa: PLC0415  # 10 ms, for those that replay another copy
+
     compileall.compile_dir(root / "compiler", quiet=2)
 
 

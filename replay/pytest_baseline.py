@@ -10,7 +10,6 @@ import msgspec
 
 from corpus import (
     Form,
-    Item,
     KernelRecord,
     Provenance,
     Reader,
@@ -26,10 +25,10 @@ from replay.errors import ReplayError
 from replay.fresh import compare
 from replay.gate import pass_or_fail, with_approvals
 from replay.outcome import Outcome, Result
+from replay.plan import Source
 from replay.policy import read_policy
 from replay.reports.model import Report, short
 from replay.reports.terminal import render
-from replay.run import Source
 from replay.text import one_line
 
 _SHOWN_TESTS = 20
@@ -75,7 +74,7 @@ def compare_with(
     policy = read_policy(policy_path)
     ledger = read_ledger(policy_path.parent / policy.approvals, today)
     with open_reader(baseline) as old, open_reader(fresh, allow_empty=True) as new:
-        found = compare(Source(tuple(old.keys()), lambda key: _read(old, key)), new)
+        found = compare(Source.every(old), new)
         placed = [result for each in found.ordered() if (result := _placed(each, scope))]
         results, clusters = with_clusters(with_approvals(placed, ledger))
         damage = (*old.why_damaged(), *new.why_damaged())
@@ -193,9 +192,3 @@ def _test_line(result: Result) -> str:
 
 def _stored(reader: Reader) -> Iterator[Stored]:
     return (item for item in reader if isinstance(item, Stored))
-
-
-def _read(reader: Reader, key: str) -> Item:
-    item = reader.read(key)
-    assert item is not None
-    return item

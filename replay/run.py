@@ -1,115 +1,59 @@
-"""A whole replay: compile every record again, check what changed, run what must be run, report.
+"""A whole replay: compile every record again, check what changed, run what must be run.
 
 Phases: compile (the old side first, if there is one), recheck in other processes, numerics. Each
 turns results into results, so that the counts add up whatever happens in between.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Iterator, Mapping
 
-import msgspec
-
-from corpus import Item, Stored, Unreadable
-from replay import checking
-from replay.diff import first_stage_that_differs
-from replay.fingerprint import Memory
-from replay.judge import (
-    Baseline,
-    Failure,
-    baseline_of,
-    blank,
-    differs_with_itself,
-    result_of,
-    with_numerics,
-)
-from replay.outcome import CHANGED, Facet, Outcome, Result
-from replay.recompile import Mode, call, read
+from corpus import RawItem, Stored, Unreadable, UnreadableError, decode_item, digest_of_body
+from replay.again import recheck
+from replay.artefact import Artefact
+from replay.fingerprint import Known
+from replay.journal import Entry, Phase
+from replay.judge import baseline_of, blank, result_of
+from replay.numbers import check_numbers
+from replay.outcome import Outcome, Result
+from replay.plan import Asked, Extent, Plan, Progress, Replayed, Source, jobs_of, key_of_raw
+from replay.recompile import read
 from replay.subject import Detail, Refused
 from replay.wire import Done
-from replay.workers import Crew, Job, Reply, run_jobs
+from replay.workers import Job, Reply
 
-_SAMPLE = 16  # unchanged kernels that are compiled twice as well
-_OTHER_SEED = 1_000_003
-
-Progress = Callable[[str, int, int], None]
-
-
-class Extent(Enum):
-    """Which records a costly check looks at."""
-
-    NONE = "none"
-    CHANGED = "changed"
-    ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How to replay. `old` compiles the baseline anew, where it is not the recorded one."""
-
-    crew: Crew
-    old: Crew | None = None
-    mode: Mode = Mode.PINNED
-    verify: Extent = Extent.CHANGED
-    determinism: Extent = Extent.CHANGED
-    max_changes: int | None = None
-    time_budget_s: float | None = None
-    memory: Memory | None = None  # what need not be compiled
-
-
-@dataclass(slots=True)
-class Replayed:
-    """What has been found so far. Owned by `replay`; whole after an interruption too."""
-
-    results: dict[str, Result]
-    compiles: int = 0
-    is_interrupted: bool = False
-    stopped: str | None = None
-    known: set[str] = field(default_factory=set)  # keys that were not compiled; only asked
-    toolchains: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, result: Result) -> None:
-        self.results[result.key] = result
-
-    def ordered(self) -> tuple[Result, ...]:
-        return tuple(self.results[key] for key in sorted(self.results))
-
-
-class Source(msgspec.Struct, frozen=True):
-    """Records, in order of keys, read again by each phase that needs them."""
-
-    keys: tuple[str, ...]
-    read: Callable[[str], Item]
-
-    def items(self) -> Iterator[Item]:
-        return (self.read(key) for key in self.keys)
+_PROGRESS_EVERY = 2048  # records that are only looked at
 
 
 def replay(source: Source, plan: Plan, progress: Progress) -> Replayed:
     """Replay every record of `source`. Ctrl-C ends it early, with what is known by then."""
     found = Replayed({})
     try:
-        baselines = _old_side(source, plan, found, progress)
-        _compile(source, plan, baselines, found, progress)
+        olds = _old_side(source, plan, found, progress)
+        _compile(source, plan, olds, found, progress)
         if plan.determinism is not Extent.NONE:
-            _recheck(source, plan, baselines, found, progress)
+            recheck(source, plan, olds, found, progress)
         if plan.verify is not Extent.NONE:
-            _verify(source, plan, baselines, found, progress)
+            check_numbers(source, plan, found, progress)
     except KeyboardInterrupt:
         found.is_interrupted = True
-    for item in source.items() if len(found.results) < len(source.keys) else ():
-        if item.key not in found.results:
+    for raw in source.raw() if not found.is_read else ():
+        if key_of_raw(raw) not in found.results:
             reason = "interrupted" if found.is_interrupted else found.stopped
-            found.add(_skipped(item, reason or "not reached"))
+            found.add(_skipped(raw, reason or "not reached"))
+    if plan.journal is not None:
+        plan.journal.end(is_finished=not found.is_interrupted)
     return found
 
 
-def _skipped(item: Item, reason: str) -> Result:
+def _skipped(raw: RawItem, reason: str) -> Result:
+    item = decode_item(raw)
     if isinstance(item, Unreadable):
-        return Result(key=item.key, outcome=Outcome.UNREADABLE, reason=item.reason)
+        return _unreadable(item)
     return blank(item, Outcome.SKIPPED, reason)
+
+
+def _unreadable(item: Unreadable) -> Result:
+    return Result(key=item.key, outcome=Outcome.UNREADABLE, reason=item.reason)
 
 
 # --- the old side ---
@@ -117,20 +61,37 @@ def _skipped(item: Item, reason: str) -> Result:
 
 def _old_side(
     source: Source, plan: Plan, found: Replayed, progress: Progress
-) -> Mapping[str, Baseline | str]:
+) -> Mapping[str, Artefact | str]:
     """What an older compiler answers now; text where it cannot express the question."""
     if plan.old is None:
         return {}
-    answers: dict[str, Baseline | str] = {}
-    stored = (item for item in source.items() if isinstance(item, Stored))
-    for job, reply in run_jobs(_jobs(stored, plan.mode, Detail.STAGES), plan.old):
+    answers: dict[str, Artefact | str] = {}
+    wanted = ((stored, stored) for stored in _unanswered(source, plan, answers))
+    for job, reply in plan.run_jobs(jobs_of(wanted, plan.mode, Detail.STAGES), plan.old):
         answers[job.tag.key] = _old_answer(job.tag, reply)
         found.compiles += 1
-        progress("compiling with the old compiler", len(answers), len(source.keys))
+        progress("compiling with the old compiler", len(answers), source.count)
     return answers
 
 
-def _old_answer(stored: Stored, reply: Reply) -> Baseline | str:
+def _unanswered(source: Source, plan: Plan, answers: dict[str, Artefact | str]) -> Iterator[Stored]:
+    """The records to ask the old compiler; `answers` gets what an interrupted replay had asked."""
+    for raw in source.raw():
+        item = decode_item(raw)
+        if isinstance(item, Unreadable) or isinstance(raw, Unreadable):
+            continue
+        entry = _entry(plan, Phase.COMPILED, item.key, digest_of_body(*raw))
+        if entry is not None and entry.old is not None:
+            answers[item.key] = entry.old
+        else:
+            yield item
+
+
+def _entry(plan: Plan, phase: Phase, key: str, digest: bytes) -> Entry | None:
+    return None if plan.journal is None else plan.journal.find(phase, key, digest)
+
+
+def _old_answer(stored: Stored, reply: Reply) -> Artefact | str:
     if isinstance(reply, Done):
         answer = read(reply.payload)
         if isinstance(answer, Refused):
@@ -148,55 +109,104 @@ def blank_reply(stored: Stored, reply: Reply) -> Result:
 # --- compiling ---
 
 
-def _jobs(items: Iterable[Stored], mode: Mode, detail: Detail) -> Iterator[Job[Stored]]:
-    for item in items:
-        yield Job(item, call(item.record, mode, detail))
-
-
 def _compile(
     source: Source,
     plan: Plan,
-    baselines: Mapping[str, Baseline | str],
+    olds: Mapping[str, Artefact | str],
     found: Replayed,
     progress: Progress,
 ) -> None:
     stop = _Stop(plan, found)
-    wanted = _readable(source, plan, baselines, found, stop)
-    for job, reply in run_jobs(_jobs(wanted, plan.mode, Detail.OUTPUT), plan.crew):
-        stored = job.tag
-        baseline = baselines.get(stored.key) or baseline_of(stored.record)
-        assert not isinstance(baseline, str)
+    wanted = ((asked, asked.stored) for asked in _wanted(source, plan, olds, found, stop, progress))
+    for job, reply in plan.run_jobs(jobs_of(wanted, plan.mode, Detail.OUTPUT), plan.crew):
         found.compiles += 1
-        result = result_of(stored, baseline, reply)
-        found.add(result)
-        stop.count(result)
-        if plan.memory is not None and result.outcome is Outcome.SAME:
-            plan.memory.learn(stored)
-        progress("compiling", len(found.results), len(source.keys))
+        _judge(job, reply, plan, olds, found, stop)
+        progress("compiling", len(found.results), source.count)
 
 
-def _readable(
-    source: Source,
+def _judge(
+    job: Job[Asked],
+    reply: Reply,
     plan: Plan,
-    baselines: Mapping[str, Baseline | str],
+    olds: Mapping[str, Artefact | str],
     found: Replayed,
     stop: "_Stop",
-) -> Iterator[Stored]:
+) -> None:
+    stored, digest = job.tag.stored, job.tag.digest
+    old = olds.get(stored.key)
+    assert not isinstance(old, str)
+    result = result_of(stored, old or baseline_of(stored.record), reply)
+    found.add(result)
+    found.digests[stored.key] = digest
+    stop.count(result)
+    if plan.memory is not None and result.outcome is Outcome.SAME:
+        plan.memory.learn(stored, digest)
+    if plan.journal is not None:
+        plan.journal.note(Entry(Phase.COMPILED, digest, result, old))
+
+
+def _wanted(
+    source: Source,
+    plan: Plan,
+    olds: Mapping[str, Artefact | str],
+    found: Replayed,
+    stop: "_Stop",
+    progress: Progress,
+) -> Iterator[Asked]:
     """The records to compile; all others get their results here."""
-    for item in source.items():
-        old = baselines.get(item.key)
-        if isinstance(item, Unreadable):
-            found.add(Result(key=item.key, outcome=Outcome.UNREADABLE, reason=item.reason))
-        elif (why := stop.why()) is not None:
-            found.add(blank(item, Outcome.SKIPPED, why))
-        elif isinstance(old, str):
-            found.add(blank(item, Outcome.SKIPPED, old))
-        elif plan.memory is not None and plan.memory.knows(item):
-            found.known.add(item.key)
-            found.add(blank(item, Outcome.SAME))
+    for number, raw in enumerate(source.raw(), 1):
+        if number % _PROGRESS_EVERY == 0:
+            progress("reading", number, source.count)
+        result = _result_without_compile(raw, plan, olds, found, stop)
+        if isinstance(result, Asked):
+            found.toolchains.update(result.stored.record.provenance.toolchain.items())
+            yield result
         else:
-            found.toolchains.update(item.record.provenance.toolchain.items())
-            yield item
+            found.add(result)
+    found.is_read = True
+
+
+def _result_without_compile(
+    raw: RawItem,
+    plan: Plan,
+    olds: Mapping[str, Artefact | str],
+    found: Replayed,
+    stop: "_Stop",
+) -> Result | Asked:
+    """What can be said of a record at once, or the record and its digest."""
+    if isinstance(raw, Unreadable):
+        return _unreadable(raw)
+    if (why := stop.why()) is not None:
+        return _skipped(raw, why)
+    key = raw[0]
+    try:
+        digest = digest_of_body(*raw)
+    except UnreadableError as error:
+        return _unreadable(Unreadable(key, str(error)))
+    if plan.memory is not None and (known := plan.memory.find(key, digest)) is not None:
+        found.known += 1
+        return _known(key, known)
+    if (entry := _entry(plan, Phase.COMPILED, key, digest)) is not None:
+        found.resumed += 1
+        found.digests[key] = digest
+        stop.count(entry.result)
+        return entry.result
+    item = decode_item(raw)
+    if isinstance(item, Unreadable):
+        return _unreadable(item)
+    if isinstance(old := olds.get(key), str):
+        return blank(item, Outcome.SKIPPED, old)
+    return Asked(item, digest)
+
+
+def _known(key: str, known: Known) -> Result:
+    return Result(
+        key=key,
+        outcome=Outcome.SAME,
+        name=known.name,
+        target=known.target,
+        test_id=known.test_id,
+    )
 
 
 class _Stop:
@@ -219,106 +229,3 @@ class _Stop:
         if found.stopped is None and self._deadline and time.monotonic() > self._deadline:
             found.stopped = f"stopped after {self._plan.time_budget_s:g} s"
         return found.stopped
-
-
-# --- again, elsewhere ---
-
-
-def _recheck(
-    source: Source,
-    plan: Plan,
-    baselines: Mapping[str, Baseline | str],
-    found: Replayed,
-    progress: Progress,
-) -> None:
-    """Compile changed kernels and a sample again: other processes, hash seeds and order."""
-    keys = _to_recheck(plan, found)
-    stored = (item for key in reversed(keys) if isinstance(item := source.read(key), Stored))
-    crew = replace(plan.crew, hash_seed=plan.crew.hash_seed + _OTHER_SEED)
-    replies = run_jobs(_jobs(stored, plan.mode, Detail.STAGES), crew)
-    for done, (job, reply) in enumerate(replies, 1):
-        key = job.tag.key
-        baseline = baselines.get(key) or baseline_of(job.tag.record)
-        assert not isinstance(baseline, str)
-        again = result_of(job.tag, baseline, reply)
-        result = differs_with_itself(found.results[key], baseline, again)
-        found.add(_with_stages(result, baseline, again))
-        if plan.memory is not None and result.outcome is not Outcome.SAME:
-            plan.memory.forget(key)
-        found.compiles += 1
-        progress("compiling again", done, len(keys))
-
-
-def _to_recheck(plan: Plan, found: Replayed) -> list[str]:
-    answered = (*CHANGED, Outcome.SAME, Outcome.FIXED)
-    keys = [key for key in sorted(found.results) if found.results[key].outcome in answered]
-    if plan.determinism is Extent.ALL:
-        return keys
-    same = [
-        key for key in keys if found.results[key].outcome is Outcome.SAME and key not in found.known
-    ]
-    sample = frozenset(same[:_SAMPLE])  # keys are digests: the first are as good as any
-    return [key for key in keys if found.results[key].outcome is not Outcome.SAME or key in sample]
-
-
-def _with_stages(result: Result, baseline: Baseline, again: Result) -> Result:
-    """Say which pass a change came from, now that the second compile tells its stages."""
-    if again.new is None or result.outcome not in CHANGED or isinstance(baseline, Failure):
-        return result
-    stage = first_stage_that_differs(baseline, again.new)
-    return msgspec.structs.replace(result, stage=stage, new=again.new)
-
-
-# --- numerics ---
-
-
-def _verify(
-    source: Source,
-    plan: Plan,
-    baselines: Mapping[str, Baseline | str],
-    found: Replayed,
-    progress: Progress,
-) -> None:
-    """Run kernels beside what they were; where that ends badly, once more alone, to be fair."""
-    keys = _to_verify(plan, found)
-    backends = sorted({found.results[key].target.partition("/")[0] for key in keys})
-    imports = (*plan.crew.imports, "replay.checker")
-    crew = replace(plan.crew, imports=imports, warm_up=checking.warm_up(backends))
-    alone: list[str] = []
-    jobs = _check_jobs(source, plan, found, keys, with_old=True)
-    for done, (job, reply) in enumerate(run_jobs(jobs, crew), 1):
-        result = found.results[job.tag.key]
-        if isinstance(reply, Done) or result.old is None:
-            found.add(with_numerics(result, reply))
-        else:
-            alone.append(job.tag.key)
-        progress("running", done, len(keys))
-    jobs = _check_jobs(source, plan, found, alone, with_old=False)
-    for job, reply in run_jobs(jobs, crew):
-        found.add(with_numerics(found.results[job.tag.key], reply))
-
-
-def _to_verify(plan: Plan, found: Replayed) -> list[str]:
-    wanted = {*CHANGED, Outcome.FIXED}
-    if plan.verify is Extent.ALL:
-        wanted |= {Outcome.SAME, Outcome.NONDETERMINISTIC}
-    return [
-        key
-        for key in sorted(found.results)
-        if found.results[key].outcome in wanted
-        if not (found.results[key].reason or "").startswith("fails as before")
-    ]
-
-
-def _check_jobs(
-    source: Source, plan: Plan, found: Replayed, keys: list[str], *, with_old: bool
-) -> Iterator[Job[Stored]]:
-    for key in keys:
-        item, result = source.read(key), found.results[key]
-        if not isinstance(item, Stored):
-            continue
-        record = item.record
-        is_free = plan.mode is Mode.FREE or record.applied is None
-        opts = record.requested if is_free else record.applied
-        old = result.old if with_old and Facet.ARGUMENTS not in result.facets else None
-        yield Job(item, checking.call(record, opts, old))

@@ -1,28 +1,32 @@
 """One replay from a request to a report: what `run` prints, and `accept` works on."""
 
+import importlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corpus import Item, Reader, Selection, open_reader, select
+from corpus import Reader, Selection, open_reader, select
 from replay.approvals import read_ledger
 from replay.cluster import with_clusters
 from replay.environment import without_capture
 from replay.errors import UsageError
-from replay.fingerprint import Memory, cache_path
+from replay.fingerprint import Memory, cache_path, identity_of
 from replay.fresh import compare
 from replay.gate import pass_or_fail, with_approvals
 from replay.invocation import Invocation
+from replay.journal import Journal
 from replay.patched import compile_ahead
+from replay.plan import Extent, Plan, Progress, Replayed, Runner, Source
 from replay.policy import Policy, read_policy
 from replay.recompile import Mode
 from replay.reports.model import Report, quoted
-from replay.run import Extent, Plan, Progress, Replayed, Source, replay
+from replay.run import replay
+from replay.shard import WHOLE, Shard
 from replay.subject import why_no_subject
 from replay.toolchain import differences, toolchain
 from replay.worker import ROOT
-from replay.workers import Crew, Limits
+from replay.workers import Crew, Limits, run_jobs
 from replay.worktree import checked_out, find_repository
 
 _ALL, _LIMITS = Selection(), Limits()
@@ -47,6 +51,9 @@ class Request:
     policy: Path = Path("pyproject.toml")
     skip_known: bool = False
     subject: str | None = None  # another compiler than ours, see replay/subject.py
+    shard: Shard = WHOLE
+    resume: bool = False
+    executor: str | None = None
 
     @property
     def options(self) -> str:
@@ -73,7 +80,7 @@ def replay_corpus(request: Request, invocation: Invocation, progress: Progress) 
     request = _with_subject(request, policy)
     with ExitStack() as stack:
         reader = stack.enter_context(open_reader(request.corpus))
-        source, total = _chosen(reader, request.selection)
+        source, total = _chosen(reader, request)
         if request.fresh is not None:
             found = compare(source, stack.enter_context(open_reader(request.fresh)))
         else:
@@ -92,6 +99,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
         old: Crew | None = None
         if request.against is not None:
             old = _older(request, invocation, crew, stack)
+        trees = [each.paths[0] if each.paths else Path(ROOT) for each in (crew, old) if each]
         yield Plan(
             crew=crew,
             old=old,
@@ -100,7 +108,9 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
             determinism=request.determinism,
             max_changes=request.max_changes,
             time_budget_s=request.time_budget_s,
-            memory=_memory(request, invocation, crew),
+            memory=_memory(request, invocation, trees[0]),
+            journal=_journal(request, invocation, trees),
+            run_jobs=stack.enter_context(_runner(request)),
         )
 
 
@@ -142,15 +152,41 @@ def _absolute(name: str | None) -> str | None:
     return f"{Path(place).absolute()}{colon}{attribute}" if place.endswith(".py") else name
 
 
-def _memory(request: Request, invocation: Invocation, crew: Crew) -> Memory | None:
+def _memory(request: Request, invocation: Invocation, tree: Path) -> Memory | None:
     """What is known from earlier replays; nothing where the baseline is another compiler's."""
     path = cache_path(invocation.environ, request.corpus)
     if not request.skip_known or request.against is not None or path is None:
         return None
     if request.subject is not None:
         return None  # the fingerprint is one of our compiler's code
-    root = crew.paths[0] if crew.paths else Path(ROOT)
-    return Memory(path, root / "compiler", request.mode)
+    return Memory(path, tree / "compiler", request.mode)
+
+
+def _journal(request: Request, invocation: Invocation, trees: list[Path]) -> Journal | None:
+    """Where this replay notes what it finds; a place of its own for each shard and question."""
+    if request.subject is not None:
+        if request.resume:
+            raise UsageError("--resume: not with --subject, whose code has no fingerprint")
+        return None
+    question = f"{request.options} --shard {request.shard}"
+    path = cache_path(invocation.environ, request.corpus, question)
+    if path is None:
+        if request.resume:
+            raise UsageError("--resume: HOME names no place to keep results; set XDG_CACHE_HOME")
+        return None
+    how = (request.options, request.verify.value, request.determinism.value, str(request.limits))
+    return Journal(path, lambda: identity_of(trees, how), resumes=request.resume)
+
+
+@contextmanager
+def _runner(request: Request) -> Iterator[Runner]:
+    """What runs jobs: a cluster, where one is named."""
+    if request.executor is None:
+        yield run_jobs
+        return
+    dask_executor = importlib.import_module("replay.dask_executor")  # an extra, and a second
+    with dask_executor.connected(request.executor) as runner:
+        yield runner
 
 
 def crew_for(request: Request, invocation: Invocation, *, compiler: Path | None = None) -> Crew:
@@ -175,19 +211,17 @@ def compiler_root(path: Path) -> Path:
     raise UsageError(f"compiler {path}: holds no package `compiler`; give a directory that does")
 
 
-def _chosen(reader: Reader, selection: Selection) -> tuple[Source, int]:
+def _chosen(reader: Reader, request: Request) -> tuple[Source, int]:
+    """What to replay, and how many records there are in all."""
     total = len(reader)
-    if selection == Selection():
-        keys = tuple(reader.keys())
-    else:
-        keys = tuple(item.key for item in select(reader, selection))
-    return Source(keys, lambda key: _read(reader, key)), total
-
-
-def _read(reader: Reader, key: str) -> Item:
-    item = reader.read(key)
-    assert item is not None
-    return item
+    if request.selection != Selection():
+        keys = [item.key for item in select(reader, request.selection)]
+        chosen = tuple(key for key in keys if request.shard.has(key))
+        return Source(reader, len(chosen), chosen), total
+    if request.shard == WHOLE:
+        return Source(reader, total), total
+    count = sum(map(request.shard.has, reader.keys()))
+    return Source(reader, count, shard=request.shard), total
 
 
 def _report(
@@ -210,15 +244,18 @@ def _report(
         gate=pass_or_fail(results, policy, lost=reader.lost, damage=reader.why_damaged()),
         compiles=found.compiles,
         selected_from=total if is_part else None,
-        notes=tuple(_notes(found)),
+        notes=tuple(_notes(found, is_kept=request.fresh is None)),
         is_interrupted=found.is_interrupted,
         options=request.options,
     )
 
 
-def _notes(found: Replayed) -> list[str]:
+def _notes(found: Replayed, *, is_kept: bool) -> list[str]:
     notes = differences(found.toolchains, toolchain())
     if found.known:
-        known = len(found.known)
-        notes.append(f"{known} records not compiled: the code that makes them is unchanged")
+        notes.append(f"{found.known} records not compiled: the code that makes them is unchanged")
+    if found.resumed:
+        notes.append(f"{found.resumed} records had been compiled before the interruption")
+    if found.is_interrupted and is_kept:
+        notes.append("run it again with --resume to go on from here")
     return notes

@@ -1,6 +1,5 @@
 """Versions of what code generation and execution depend on."""
 
-import importlib.metadata
 import os
 import platform
 import sys
@@ -19,11 +18,23 @@ def toolchain_of(path: Sequence[str], python: str, machine: str) -> dict[str, st
     """What a process would compile and run with that searches `path` for its libraries."""
     found = {"python": python, "machine": machine}
     for name in LIBRARIES:
-        known = importlib.metadata.distributions(name=name, path=list(path))
-        version = next((distribution.version for distribution in known), None)
-        if version is not None:
+        if (version := _installed(name, path)) is not None:
             found[name] = version
     return found
+
+
+def _installed(name: str, path: Sequence[str]) -> str | None:
+    """The version of a library, read off the name of its metadata: importlib's way costs 25 ms."""
+    start, end = f"{name}-", ".dist-info"
+    for directory in path:
+        try:
+            names = os.listdir(directory or ".")
+        except OSError:
+            continue
+        for entry in sorted(names):
+            if entry.startswith(start) and entry.endswith(end):
+                return entry[len(start) : -len(end)]
+    return None
 
 
 def differences(recorded: Counter[tuple[str, str]], here: Mapping[str, str]) -> list[str]:

@@ -10,8 +10,8 @@ from replay.bisect.judging import Criterion, Judging
 from replay.bisect.search import Cell, Found, Kind, Search
 from replay.errors import ReplayError, UsageError
 from replay.patched import compile_ahead
+from replay.plan import Progress
 from replay.recompile import Mode
-from replay.run import Progress
 from replay.session import compiler_root
 from replay.worker import ROOT
 from replay.workers import Crew, Limits

@@ -16,7 +16,7 @@ from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
 
 if TYPE_CHECKING:
-    from replay.run import Progress
+    from replay.plan import Progress
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from replay.commands.common import selection_of
+from replay.plan import Extent
 from replay.recompile import Mode
-from replay.run import Extent
 from replay.session import Request
+from replay.shard import WHOLE, parse_shard
 from replay.workers import Limits, cores
 
 R = TypeVar("R")
@@ -29,6 +30,9 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--record-timeout", type=click.FloatRange(min=0.1), default=60.0, metavar="S"),
     click.option("--record-memory", type=click.IntRange(64), default=4096, metavar="MIB"),
     click.option("--no-skip", is_flag=True, help="Compile what unchanged code has made before."),
+    click.option("--resume", is_flag=True, help="Go on where a replay was interrupted."),
+    click.option("--shard", metavar="I/N", help="The I-th of N parts; see `replay merge`."),
+    click.option("--executor", metavar="URL", help="A Dask cluster, as tcp://HOST:8786."),
     click.option("--max-changes", type=click.IntRange(min=1), metavar="N", help="Then stop."),
     click.option("--time-budget", type=click.FloatRange(min=0), metavar="S", help="Then stop."),
     click.option(
@@ -73,6 +77,9 @@ _DEFAULTS: Mapping[str, object] = {
     "record_timeout": 60.0,
     "record_memory": 4096,
     "no_skip": False,
+    "resume": False,
+    "shard": None,
+    "executor": None,
     "max_changes": None,
     "time_budget": None,
     "policy": Path("pyproject.toml"),
@@ -98,6 +105,9 @@ def _request(
     record_timeout: float,
     record_memory: int,
     no_skip: bool,
+    resume: bool,
+    shard: str | None,
+    executor: str | None,
     max_changes: int | None,
     time_budget: float | None,
     policy: Path,
@@ -118,4 +128,7 @@ def _request(
         time_budget_s=time_budget,
         policy=policy,
         skip_known=not no_skip,
+        resume=resume,
+        shard=WHOLE if shard is None else parse_shard(shard),
+        executor=executor,
     )

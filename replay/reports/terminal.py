@@ -1,17 +1,12 @@
 """The report on a terminal: one screen, even if every kernel changed."""
 
-import io
-
-from rich.console import Console
-from rich.text import Text
-
 from replay.outcome import Numerics, Outcome
 from replay.reports.model import Report, failures, more_about, short
+from replay.reports.styled import Text
 from replay.text import one_line
 
 _SHOWN_CLUSTERS = 6
 _SHOWN_FAILURES = 6
-_WIDTH = 100
 _GOOD = (Outcome.SAME, Outcome.RENAMED)
 _STYLES = {
     Outcome.SAME: "green",
@@ -25,21 +20,10 @@ _STYLES = {
 _NUMERIC_STYLES = {Numerics.WRONG: "red", Numerics.UNDECIDED: "yellow"}
 
 
-def render(report: Report, *, is_colored: bool = False, width: int = _WIDTH) -> str:
+def render(report: Report, *, is_colored: bool = False) -> str:
     """The report as lines of text, with escape sequences where `is_colored`."""
-    file = io.StringIO()
-    console = Console(
-        file=file,
-        width=width,
-        force_terminal=is_colored,
-        color_system="standard" if is_colored else None,
-        no_color=not is_colored,
-        highlight=False,
-        soft_wrap=True,
-    )
-    for line in (_headline(report), *_clusters(report), *_failures(report), *_end(report)):
-        console.print(line)
-    return file.getvalue()
+    lines = (_headline(report), *_clusters(report), *_failures(report), *_end(report))
+    return "".join(f"{line.render(is_colored=is_colored)}\n" for line in lines)
 
 
 def _headline(report: Report) -> Text:

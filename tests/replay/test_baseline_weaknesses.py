@@ -32,7 +32,7 @@ from replay.environment import Capture
 from replay.link import Link
 from replay.observer import Observer
 from replay.patched import Patch
-from replay.run import Plan, Source
+from replay.plan import Plan, Source
 from replay.run import replay as replay_records
 from replay.workers import Crew
 
@@ -213,7 +213,7 @@ def test_w15_a_worker_that_dies_is_replaced_and_its_kernel_named(capsys, corpus,
 def test_w16_progress_counts_records_and_never_passes_all(corpus):
     seen = []
     with open_reader(corpus) as reader:
-        source = Source(tuple(reader.keys()), reader.read)
+        source = Source.every(reader)
         plan = Plan(crew=Crew(environ=os.environ))
         replay_records(source, plan, lambda what, done, total: seen.append((what, done, total)))
     assert seen

@@ -1,12 +1,15 @@
 """What is not compiled again, and that nothing which matters is among it."""
 
 import json
+import sqlite3
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from programs import DIFFERENCE, SPACING, make_corpus, patched, record_of, run
+from programs import DIFFERENCE, SPACING, keys_of, make_corpus, patched, record_of, run
 
 import compiler
+from corpus import Stored, decode_record, digest_of_body, open_reader
 from replay.fingerprint import Memory, cache_path, normalized_digest
 from replay.recompile import Mode
 
@@ -80,31 +83,104 @@ def expected(module):
     return {"llvm", "opencl"}
 
 
-@pytest.mark.slow
-def test_an_edit_of_any_module_compiles_what_it_could_change_and_only_that(tmp_path):
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """A copy of the compiler, two records, and a memory in which that copy has made them."""
+    directory = tmp_path_factory.mktemp("known")
+    copy = patched(directory / "copy")
+    corpus = make_corpus(directory / "c", [record_of(ONE), record_of(ONE, "opencl")])
+    memory = Memory(directory / "memory", copy / "compiler", Mode.PINNED)
+    with open_reader(corpus) as reader:
+        for key, value in reader.values():
+            memory.learn(Stored(key, decode_record(key, value)), digest_of_body(key, value))
+    memory.save()
+    return directory
+
+
+def to_compile(directory):
+    """The backends whose record is not known any more."""
+    memory = Memory(directory / "memory", directory / "copy" / "compiler", Mode.PINNED)
+    with open_reader(directory / "c") as reader:
+        return {
+            decode_record(key, value).target.backend
+            for key, value in reader.values()
+            if memory.find(key, digest_of_body(key, value)) is None
+        }
+
+
+@contextmanager
+def edited(file, more=b"\nplanted = 1\n"):
+    before = file.read_bytes()
+    file.write_bytes(before + more)
+    yield
+    file.write_bytes(before)
+
+
+def test_code_that_has_not_changed_knows_both_records(known):
+    assert to_compile(known) == set()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_edit_of_a_module_compiles_what_it_could_change_and_only_that(known, module):
+    with edited(known / "copy" / "compiler" / module):
+        assert to_compile(known) == expected(module)
+
+
+@pytest.mark.parametrize(
+    ("module", "count"),
+    [
+        ("backends/opencl/render.py", 1),
+        ("backends/llvm/render.py", 1),
+        ("rules/fold.py", 2),
+        ("frontend/tensor.py", 0),
+    ],
+)
+def test_the_command_compiles_what_an_edit_could_change(capsys, corpus, tmp_path, module, count):
     copy = patched(tmp_path / "copy")
-
-    def fingerprints():
-        memory = Memory(tmp_path / "none", copy / "compiler", Mode.PINNED)
-        return {name: memory.fingerprint(name) for name in ("llvm", "opencl")}
-
-    before = fingerprints()
-    for module in MODULES:
-        file = copy / "compiler" / module
-        text = file.read_bytes()
-        file.write_bytes(text + b"\nplanted = 1\n")
-        after = fingerprints()
-        changed = {name for name in before if before[name] != after[name]}
-        file.write_bytes(text)
-        assert changed == expected(module), module
+    assert compiles(capsys, corpus, "--compiler", copy) == (2, 0)
+    with edited(copy / "compiler" / module):
+        assert compiles(capsys, corpus, "--compiler", copy) == (count, 0)
 
 
-def test_a_data_file_counts(tmp_path):
-    copy = patched(tmp_path / "copy")
-    memories = [Memory(tmp_path / "none", copy / "compiler", Mode.PINNED) for _ in range(2)]
-    before = memories[0].fingerprint("llvm")
-    (copy / "compiler" / "table.txt").write_text("1")
-    assert memories[1].fingerprint("llvm") != before
+def test_a_data_file_counts(known):
+    file = known / "copy" / "compiler" / "rules" / "table.txt"
+    file.write_text("1")
+    found = to_compile(known)
+    file.unlink()
+    assert found == {"llvm", "opencl"}
+
+
+@pytest.mark.parametrize(
+    ("library", "backends"),
+    [("llvmlite", {"llvm"}), ("pyopencl", {"opencl"}), ("numpy", {"llvm", "opencl"})],
+)
+def test_a_new_library_compiles_what_depends_on_it(known, tmp_path, monkeypatch, library, backends):
+    (tmp_path / f"{library}-99.0.dist-info").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert to_compile(known) == backends
+
+
+def test_damage_to_a_record_that_is_known_is_still_found(capsys, corpus):
+    compiles(capsys, corpus)
+    damaged = keys_of(corpus)[0]
+    with sqlite3.connect(corpus / "cache.db") as database:
+        (value,) = database.execute("SELECT value FROM Cache WHERE key = ?", [damaged]).fetchone()
+        flipped = value[:-1] + bytes([value[-1] ^ 1])
+        database.execute("UPDATE Cache SET value = ? WHERE key = ?", [flipped, damaged])
+    database.close()
+    assert compiles(capsys, corpus) == (0, 1)
+
+
+def test_asking_a_question_again_compiles_nothing(capsys, corpus):
+    compiles(capsys, corpus)
+    make_corpus(corpus, [record_of(ONE)])
+    assert compiles(capsys, corpus) == (0, 0)
+
+
+def test_a_memory_that_is_no_memory_is_one_that_is_empty(tmp_path, known):
+    (tmp_path / "memory").write_bytes(b"\x82\xa6tables\x01")
+    memory = Memory(tmp_path / "memory", known / "copy" / "compiler", Mode.PINNED)
+    assert memory.find("0" * 64, b"") is None
 
 
 def test_docstrings_and_layout_do_not_count():
