@@ -17,14 +17,19 @@ _SITES = ("site-packages", "dist-packages")
 _MAX_DEPTH = 64  # of directories that are searched for a repository
 
 
-def call_site(frame: FrameType | None) -> str | None:
-    """The nearest frame that is not the compiler's or ours, as `FILE:LINE FUNCTION`."""
+def call_site(frame: FrameType | None) -> tuple[str | None, str | None]:
+    """The nearest frame that is not the compiler's or ours, as `FILE:LINE FUNCTION`, and what it
+    called of the compiler, as `numpy`.
+    """
+    called = None
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_OURS) and not name.startswith("<"):
-            return f"{_place(name)}:{frame.f_lineno} {frame.f_code.co_name}"
+        code = frame.f_code
+        if code.co_filename.startswith(_OURS):
+            called = code.co_name.lstrip("_")
+        elif not code.co_filename.startswith("<"):
+            return f"{_place(code.co_filename)}:{frame.f_lineno} {code.co_name}", called
         frame = frame.f_back
-    return None
+    return None, called
 
 
 @lru_cache(maxsize=1024)

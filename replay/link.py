@@ -40,6 +40,8 @@ class Told(NamedTuple):
     question: Plain
     test_id: str | None
     call_site: str | None
+    tensor_op: str | None
+    device: dict[str, str]  # versions that only an open device can tell
     at: float
 
 

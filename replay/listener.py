@@ -29,6 +29,8 @@ class _Told(msgspec.Struct, frozen=True, tag_field="kind"):
     question: Plain
     test_id: str | None
     call_site: str | None
+    tensor_op: str | None
+    device: dict[str, str]
     at: float
 
 
@@ -99,8 +101,10 @@ class Listener:
     def _named(self, told: Ask | Recall) -> KernelRecord:
         origin = msgspec.structs.replace(
             self._origin,
+            toolchain={**self._origin.toolchain, **told.device},
             test_id=told.test_id,
             call_site=told.call_site,
+            tensor_op=told.tensor_op,
             captured_at=datetime.fromtimestamp(told.at, UTC).isoformat(timespec="seconds"),
         )
         record = msgspec.structs.replace(question_of(told.question), provenance=origin)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from replay.callsite import call_site
 from replay.environment import captures
 from replay.link import Link, Told
-from replay.plain import Plain, plain_answer, plain_question, plain_stages
+from replay.plain import Plain, plain_answer, plain_device, plain_question, plain_stages
 
 if TYPE_CHECKING:
     from compiler import CompileEvent
@@ -58,7 +58,7 @@ class Observer:
 
     def _start(self, event: Any) -> None:  # noqa: ANN401  # of whichever compiler runs
         question = (event.ast, event.target, event.options, event.opts)
-        told = self._told(plain_question(*question))
+        told = self._told(event, plain_question(*question))
         self._stack().append((event, told))
         for link in self._links:
             link.ask(told)
@@ -84,17 +84,20 @@ class Observer:
         question = (event.ast, event.target, event.options, event.opts)
         told = self._asked.get(question)
         if told is None:
-            told = self._asked[question] = self._told(plain_question(*question))
+            told = self._asked[question] = self._told(event, plain_question(*question))
         for link in self._links:
             link.ask_again(told)
 
-    def _told(self, question: Plain) -> Told:
+    def _told(self, event: Any, question: Plain) -> Told:  # noqa: ANN401  # of whichever compiler
         test = self._environ.get("PYTEST_CURRENT_TEST")
+        site, tensor_op = call_site(sys._getframe())  # noqa: SLF001  # what inspect does, slowly
         return Told(
             number=next(self._numbers),
             question=question,
             test_id=test.rpartition(" ")[0] if test else None,
-            call_site=call_site(sys._getframe()),  # noqa: SLF001  # what inspect does, slowly
+            call_site=site,
+            tensor_op=tensor_op,
+            device=plain_device(event.target),
             at=time.time(),
         )
 

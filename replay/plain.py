@@ -7,11 +7,16 @@ options are all there are, for `codec` leaves out those that are as they first w
 
 from dataclasses import fields
 
-from compiler import Compiled, CompileOptions, Target, flatten
+from compiler import Compiled, CompileOptions, Target, backends, flatten
 from compiler.backends import Argument, Role
 from compiler.ir import Node, Size, print_node
 from compiler.kernel import Opt, Positional
 from replay.structure import stage_digests
+
+# Compilers of before it was there have no such function; what they run with is not known then.
+_opened_device = getattr(backends, "opened_device", lambda name: None)
+_VERSIONS = ("llvm", "cpu", "platform", "device", "driver")
+_devices: dict[str, dict[str, str]] = {}  # a device is opened once per process and stays the same
 
 Plain = dict[str, object]
 
@@ -40,6 +45,19 @@ def plain_target(target: Target) -> Plain:
             field.name: _scalar(getattr(capabilities, field.name)) for field in fields(capabilities)
         },
     }
+
+
+def plain_device(target: Target) -> dict[str, str]:
+    """Versions that an open device tells of itself; nothing where none is open."""
+    known = _devices.get(target.backend)
+    if known is None:
+        device = _opened_device(target.backend)
+        if device is None:
+            return {}
+        said = device.toolchain()
+        known = {name: said[name] for name in _VERSIONS if name in said}
+        _devices[target.backend] = known
+    return known
 
 
 def plain_answer(compiled: Compiled) -> Plain:

@@ -49,8 +49,13 @@ def open_device(name: str) -> Device:
         return _open[name]
 
 
+def opened_device(name: str) -> Device | None:
+    """The device of backend `name` if it has been opened in this process."""
+    return _open.get(name)
+
+
 __all__ = [
     "BACKENDS", "Argument", "Backend", "Buffer", "Device", "Estimates", "Executable", "Launch",
     "Program", "Role", "arguments_of", "find_backend", "launch_of", "open_device",
-    "size_value", "storage_dtype",
+    "opened_device", "size_value", "storage_dtype",
 ]  # fmt: skip

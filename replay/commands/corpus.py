@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from corpus import (
     SHORT_KEY,
+    Conflict,
     Form,
     Merged,
     Selection,
     Side,
     Status,
+    Unreadable,
     check_corpus,
     export_corpus,
     forget_lost,
@@ -29,6 +32,7 @@ from replay.text import one_line
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 20
+_URL = "://"
 
 
 @click.group("corpus")
@@ -114,12 +118,17 @@ def merge(sources: tuple[Path, ...], corpus_path: Path, prefer: str) -> int:
 
 
 @command.command("import")
-@click.argument("archive", type=_PATH)
+@click.argument("archive")
 @corpus_option
 @with_errors
-def import_(archive: Path, corpus_path: Path) -> int:
-    """Add the records of an archive or text form to a corpus."""
-    return _merge((archive,), corpus_path, Side.OURS)
+def import_(archive: str, corpus_path: Path) -> int:
+    """Add the records of an archive or text form, or of an object store's URL, to a corpus."""
+    if _URL not in archive:
+        return _merge((Path(archive),), corpus_path, Side.OURS)
+    remote = import_module("corpus.remote")
+    with open_writer(corpus_path) as writer:
+        merged: Merged = remote.pull_corpus(remote.open_store(archive), archive, writer)
+    return _report_merged(archive, merged)
 
 
 def _merge(sources: Sequence[Path], corpus_path: Path, prefer: Side) -> int:
@@ -127,32 +136,43 @@ def _merge(sources: Sequence[Path], corpus_path: Path, prefer: Side) -> int:
     for source in sources:
         with open_reader(source, allow_empty=True) as reader, open_writer(corpus_path) as writer:
             merged = merge_corpus(reader, writer, prefer=prefer)
-        click.echo(f"{source}: {merged.added} added, {merged.equal + merged.counted} there already")
-        is_clean = _report_conflicts(merged) and is_clean
+        is_clean = _report_merged(str(source), merged) == 0 and is_clean
     return 0 if is_clean else 1
 
 
-def _report_conflicts(merged: Merged) -> bool:
-    for conflict in merged.conflicts[:_SHOWN]:
+def _report_merged(source: str, merged: Merged) -> int:
+    click.echo(f"{source}: {merged.added} added, {merged.equal + merged.counted} there already")
+    return _report_conflicts(merged.conflicts, merged.unreadable)
+
+
+def _report_conflicts(conflicts: Sequence[Conflict], unreadable: Sequence[Unreadable]) -> int:
+    for conflict in conflicts[:_SHOWN]:
         fields = ", ".join(conflict.fields)
         click.echo(
             f"conflict {conflict.key[:SHORT_KEY]} {one_line(conflict.name or '?')}: {fields}"
         )
-    if len(merged.conflicts) > _SHOWN:
-        click.echo(f"and {len(merged.conflicts) - _SHOWN} conflicts more")
-    for item in merged.unreadable:
+    if len(conflicts) > _SHOWN:
+        click.echo(f"and {len(conflicts) - _SHOWN} conflicts more")
+    for item in unreadable:
         click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
-    return not merged.conflicts and not merged.unreadable
+    return 1 if conflicts or unreadable else 0
 
 
 @command.command("export")
-@click.argument("path", type=_PATH)
+@click.argument("place")
 @corpus_option
 @click.option("--text", is_flag=True, help="Write the text form, for review.")
 @click.option("--share", is_flag=True, help="Leave out where records come from.")
 @with_errors
-def export(path: Path, corpus_path: Path, *, text: bool, share: bool) -> int:
-    """Write a corpus to one file. Exit code 1 if some records could not be read."""
+def export(place: str, corpus_path: Path, *, text: bool, share: bool) -> int:
+    """Write a corpus to one file, or to the URL of an object store, as s3://bucket/kernels.
+
+    A store gets an object for each record that it lacks; none is written twice. Exit code 1 if
+    some records could not be read, or a store has other answers.
+    """
+    if _URL in place:
+        return _push(corpus_path, place, is_plain=not (text or share))
+    path = Path(place)
     form = Form.TEXT if text or path.suffix == ".txt" else Form.BINARY
     with open_reader(corpus_path) as reader:
         done = export_corpus(reader, path, form=form, change=without_provenance if share else None)
@@ -160,6 +180,16 @@ def export(path: Path, corpus_path: Path, *, text: bool, share: bool) -> int:
         click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
     click.echo(f"{done.records} records to {path}")
     return 1 if done.unreadable else 0
+
+
+def _push(corpus_path: Path, url: str, *, is_plain: bool) -> int:
+    if not is_plain:
+        raise click.UsageError("--text and --share: for files; export to one first, and import it")
+    remote = import_module("corpus.remote")
+    with open_reader(corpus_path) as reader:
+        done = remote.push_corpus(reader, remote.open_store(url), url)
+    click.echo(f"{done.created} records to {url}, {done.present} there already")
+    return _report_conflicts(done.conflicts, done.unreadable)
 
 
 @command.command("prune")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import uuid
+from pathlib import Path
 
-import pytest
-
-pytest.importorskip("obstore")
-
+import boto3
 import obstore
+import pytest
+from moto.server import ThreadedMotoServer
 from obstore.store import MemoryStore
 
 from corpus import (
@@ -29,33 +30,45 @@ from corpus import (
 from corpus.errors import RemoteError
 from corpus.remote import Pushed, open_remote, open_store, pull_corpus, push_corpus
 
+ROOT = Path(__file__).parents[2]
 
-@pytest.fixture(params=["memory", "file", pytest.param("s3", marks=pytest.mark.slow)])
+
+@pytest.fixture(scope="module")
+def s3():
+    """An S3 of our own, in threads of this process; gives options for obstore."""
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield {
+        "endpoint": f"http://{host}:{port}",
+        "access_key_id": "test",
+        "secret_access_key": "test",
+        "region": "us-east-1",
+    }
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3):
+    name = uuid.uuid4().hex
+    boto3.client(
+        "s3",
+        endpoint_url=s3["endpoint"],
+        aws_access_key_id=s3["access_key_id"],
+        aws_secret_access_key=s3["secret_access_key"],
+        region_name=s3["region"],
+    ).create_bucket(Bucket=name)
+    return name
+
+
+@pytest.fixture(params=["memory", "file", "s3"])
 def store(request, tmp_path):
     if request.param == "memory":
-        yield MemoryStore()
-    elif request.param == "file":
-        yield open_store(f"file://{tmp_path}/remote%20store")
-    else:
-        server_module = pytest.importorskip("moto.server")
-        server = server_module.ThreadedMotoServer(port=0, verbose=False)
-        server.start()
-        host, port = server.get_host_and_port()
-        options = {
-            "endpoint": f"http://{host}:{port}",
-            "access_key_id": "test",
-            "secret_access_key": "test",
-            "region": "us-east-1",
-        }
-        pytest.importorskip("boto3").client(
-            "s3",
-            endpoint_url=options["endpoint"],
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            region_name="us-east-1",
-        ).create_bucket(Bucket=(bucket := uuid.uuid4().hex))
-        yield open_store(f"s3://{bucket}/corpus", config=options, allow_http=True)
-        server.stop()
+        return MemoryStore()
+    if request.param == "file":
+        return open_store(f"file://{tmp_path}/remote%20store")
+    url = f"s3://{request.getfixturevalue('bucket')}/corpus"
+    return open_store(url, config=request.getfixturevalue("s3"), allow_http=True)
 
 
 def _push(path, store) -> Pushed:
@@ -153,3 +166,22 @@ except Exception as error:
     assert done.stdout == (
         "RemoteError remote: obstore is not installed; run `pip install 'kernel-replay[remote]'`\n"
     )
+
+
+def test_the_command_line_takes_the_address_of_a_store(tmp_path, make_corpus, s3, bucket):
+    environ = {f"AWS_{name.upper()}": value for name, value in s3.items()}
+    environ = {**os.environ, **environ, "AWS_ALLOW_HTTP": "true", "PYTHONPATH": str(ROOT)}
+    url = f"s3://{bucket}/kernels"
+
+    def replay(*words):
+        command = [sys.executable, "-m", "replay.cli", "corpus", *map(str, words)]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    path = make_corpus(3)
+    assert replay("export", url, "--corpus", path) == (0, f"3 records to {url}, 0 there already\n")
+    assert replay("export", url, "--corpus", path) == (0, f"0 records to {url}, 3 there already\n")
+    code, out = replay("import", url, "--corpus", tmp_path / "pulled")
+    assert (code, out) == (0, f"{url}: 3 added, 0 there already\n")
+    with open_reader(path) as one, open_reader(tmp_path / "pulled") as other:
+        assert list(one.values()) == list(other.values())
