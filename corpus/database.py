@@ -18,6 +18,7 @@ from urllib.parse import quote
 from corpus.directory import (
     DATABASE_NAME,
     JOURNAL_NAME,
+    READ_ONLY,
     WAL_NAME,
     fingerprint,
     has_writer_here,
@@ -33,6 +34,7 @@ from corpus.errors import (
     DamagedCorpusError,
     ForeignCorpusError,
     LockedCorpusError,
+    ReadOnlyCorpusError,
     UnreadableError,
 )
 from corpus.key import KEY_LENGTH, is_key
@@ -220,8 +222,11 @@ def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
         rows = connection.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
         columns = {row[1] for row in connection.execute("PRAGMA table_info(Cache)")}
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith("SQLITE_BUSY"):
             raise LockedCorpusError(path, f"{error}; wait for its writers to end") from None
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):  # only a writer gets here
+            raise ReadOnlyCorpusError(path, READ_ONLY) from None
         raise DamagedCorpusError(
             path, f"its database cannot be read: {error}; restore it from an archive"
         ) from None

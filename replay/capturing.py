@@ -26,6 +26,7 @@ class Captured:
     added: int
     lost: int
     why_lost: str | None
+    is_silent: bool = False  # no kernel of the program was heard of
 
 
 def capture(
@@ -49,7 +50,7 @@ def capture(
         if refusal is not None:
             return Captured(code, 0, 0, lost=1, why_lost=str(refusal))
         lost, why = account(recorder.corpus, losses)
-        return Captured(code, records, recorder.added, lost, why)
+        return Captured(code, records, recorder.added, lost, why, is_silent=not recorder.asked)
     finally:
         program.discard()
 

@@ -27,6 +27,7 @@ class Recorder:
 
     def __init__(self, corpus: Path, losses: Losses, *, counts_at_once: int = 1000) -> None:
         self.corpus = corpus
+        self.asked = 0  # questions, asked again or not
         self.added = 0  # records that were new
         self._losses = losses
         self._counts_at_once = counts_at_once
@@ -40,6 +41,7 @@ class Recorder:
         """Store a question that is being compiled; say whether it is on disk now."""
         key = key_of(record)
         with self._lock:
+            self.asked += 1
             try:
                 if key in self._whole:
                     self._open().count(key)
@@ -67,6 +69,7 @@ class Recorder:
     def ask_again(self, key: str) -> None:
         """Count a question that the program answered from a cache of its own."""
         with self._lock:
+            self.asked += 1
             self._again[key] += 1
             if sum(self._again.values()) >= self._counts_at_once:
                 self.settle()

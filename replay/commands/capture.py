@@ -37,6 +37,6 @@ def _sentence(done: Captured, corpus_path: Path) -> str:
     if done.lost:
         records = "record" if done.lost == 1 else "records"
         return f"replay: warning: {done.lost} {records} lost: {done.why_lost}"
-    if not done.records:
-        return f"replay: no kernel was captured into {corpus_path}; see `replay doctor`"
+    if done.is_silent:
+        return "replay: no kernel was captured; `replay doctor` says what capture cannot reach"
     return f"replay: {done.added} new records, {done.records} in {corpus_path}"

@@ -1,0 +1,224 @@
+"""`replay capture` where something is in its way, or gone: the program keeps its own result."""
+
+import fcntl
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from programs import DIFFERENCE
+
+from corpus import Status, Stored, check_corpus, open_reader
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = f"""
+import os, signal, sys, time
+from compiler import compile_kernel, find_target, parse_node
+TEXT = '''{DIFFERENCE}'''
+def compile(size):
+    return compile_kernel(parse_node(TEXT.format(size=size)), find_target("llvm"))
+"""
+REPLAY = (sys.executable, "-m", "replay.cli")
+
+
+def start(corpus, body, **options):
+    """Start a capture of `body`."""
+    words = (*REPLAY, "capture", "--corpus", corpus, "--", sys.executable, "-c")
+    return subprocess.Popen(
+        [*map(str, words), PROGRAM + body],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def sizes(corpus, status=Status.FINISHED):
+    with open_reader(corpus, allow_empty=True) as reader:
+        assert check_corpus(reader).is_whole
+        records = [item.record for item in reader if isinstance(item, Stored)]
+    return sorted(
+        int(record.ast.split("size=")[1].split()[0])
+        for record in records
+        if record.status is status
+    )
+
+
+def test_eight_captures_into_one_corpus_lose_nothing_and_count_all(tmp_path):
+    body = "for size in range(1, 6): compile(size)\ncompile(100 + int(os.environ['NUMBER']))"
+    running = []
+    for number in range(8):
+        os.environ["NUMBER"] = str(number)
+        running.append(start(tmp_path / "corpus", body))
+    assert [finish(process)[0] for process in running] == [0] * 8
+    assert sizes(tmp_path / "corpus") == [*range(1, 6), *range(100, 108)]
+    with open_reader(tmp_path / "corpus") as reader:
+        counts = sorted(item.record.provenance.occurrences for item in reader)
+    assert counts == [1] * 8 + [8] * 5
+
+
+def test_a_file_that_may_not_grow_costs_records_and_not_the_result(tmp_path):
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    body = "for size in range(1, 300): compile(size)\nprint('result')"
+    code, out, err = finish(start(tmp_path / "corpus", body, preexec_fn=no_room))
+    assert (code, out) == (3, "result\n")
+    assert err.startswith("replay: warning: ")
+    assert err.count("\n") == 1
+    kept = sizes(tmp_path / "corpus")
+    with open_reader(tmp_path / "corpus", allow_empty=True) as reader:
+        assert f"{reader.lost} records lost" in err
+        assert reader.lost >= 299 - len(kept) > 0
+
+
+def test_a_corpus_that_is_locked_for_a_while_is_waited_for(tmp_path):
+    finish(start(tmp_path / "corpus", "compile(1)"))
+    with (tmp_path / "corpus" / "cache.db").open("r+b") as file:
+        pending, shared = 0x40000000, 0x40000002
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, pending)
+        fcntl.lockf(file, fcntl.LOCK_EX, 510, shared)
+        process = start(tmp_path / "corpus", "compile(2); compile(3)")
+        time.sleep(1.5)
+    code, _, err = finish(process)
+    assert (code, "lost" in err) == (0, False)
+    assert sizes(tmp_path / "corpus") == [1, 2, 3]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving up rights needs root")
+def test_a_corpus_that_is_read_only_costs_one_warning_and_not_the_result():
+    place = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    program = f"""
+import os, sys
+import replay.commands.capture, replay.front
+from replay.cli import main
+os.setuid(65534)
+sys.exit(main(["capture", "--corpus", {str(place / "corpus")!r}, "--", "/bin/echo", "result"]))
+"""
+    try:
+        finish(start(place / "corpus", "compile(1)"))
+        place.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "result\n", 1)
+        assert "cannot be written" in done.stderr
+        assert sizes(place / "corpus") == [1]
+    finally:
+        shutil.rmtree(place)
+
+
+def test_a_program_goes_on_alone_when_the_capturing_process_is_killed(tmp_path):
+    body = "compile(1); print('one', flush=True); sys.stdin.readline(); compile(2); print('two')"
+    process = start(tmp_path / "corpus", body, stdin=subprocess.PIPE, start_new_session=True)
+    assert process.stdout.readline() == "one\n"
+    process.kill()
+    process.wait()
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.read() == "two\n"
+    assert sizes(tmp_path / "corpus") == [1, 2]
+
+
+def test_a_process_that_outlives_the_program_records_to_its_end(tmp_path):
+    done = tmp_path / "done"
+    body = (
+        "compile(1)\nif os.fork() == 0:\n"
+        "    os.setsid(); os.close(1); os.close(2); compile(2)\n"
+        f"    time.sleep(1); compile(3); open({str(done)!r}, 'w').close(); os._exit(0)\n"
+        "time.sleep(0.3)"
+    )
+    assert finish(start(tmp_path / "corpus", body))[0] == 0
+    deadline_s = time.monotonic() + 60
+    while not done.exists():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    assert sizes(tmp_path / "corpus") == [1, 2, 3]
+
+
+def test_a_program_that_closes_our_descriptor_keeps_what_it_opens_then(tmp_path):
+    body = (
+        f"compile(1)\nos.closerange(3, 100)\nos.chdir({str(tmp_path)!r})\n"
+        "mine = [os.open(name, os.O_CREAT | os.O_RDWR) for name in 'abc']\n"
+        "compile(2)\nfor descriptor in mine: os.write(descriptor, b'mine')"
+    )
+    assert finish(start(tmp_path / "corpus", body))[0] == 0
+    assert [(tmp_path / name).read_bytes() for name in "abc"] == [b"mine"] * 3
+    assert sizes(tmp_path / "corpus") == [1, 2]
+
+
+def test_kernels_of_a_killed_group_of_processes_are_there_once_printed(tmp_path):
+    body = "for size in range(1, 1000):\n    compile(size); print(size, flush=True)"
+    process = start(tmp_path / "corpus", body, start_new_session=True)
+    printed = [int(process.stdout.readline()) for _ in range(20)]
+    os.killpg(process.pid, signal.SIGKILL)
+    printed += [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    process.wait()
+    assert set(printed) <= set(sizes(tmp_path / "corpus"))
+
+
+def test_a_kernel_that_the_program_keeps_is_counted_each_time_it_runs(tmp_path):
+    body = (
+        "import numpy as np\nfrom compiler import Tensor\n"
+        "for _ in range(5): (Tensor(np.ones(7, np.float32)) + 1).realize()\n"
+        "if os.fork() == 0:\n"
+        "    (Tensor(np.ones(7, np.float32)) + 1).realize()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\nos.wait()"
+    )
+    assert finish(start(tmp_path / "corpus", body))[0] == 0
+    with open_reader(tmp_path / "corpus") as reader:
+        assert [item.record.provenance.occurrences for item in reader] == [6]
+
+
+def test_the_log_is_gone_when_the_program_has_ended(tmp_path):
+    finish(start(tmp_path / "corpus", "compile(1); os.kill(os.getpid(), signal.SIGKILL)"))
+    assert sorted(path.name for path in (tmp_path / "corpus").iterdir()) == [
+        "cache.db",
+        "corpus.state",
+    ]
+
+
+def test_a_program_that_capture_cannot_reach_is_pointed_to_the_doctor(tmp_path):
+    finish(start(tmp_path / "corpus", "compile(1)"))
+    words = [*REPLAY, "capture", "--corpus", tmp_path / "corpus", "--", sys.executable, "-I", "-c"]
+    done = subprocess.run(
+        [*map(str, words), f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{PROGRAM}compile(2)"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "no kernel was captured" in done.stderr
+    assert "replay doctor" in done.stderr
+
+
+def test_a_call_site_is_told_without_the_machine(tmp_path):
+    repository = tmp_path / "home" / "work"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "lib").mkdir()
+    (repository / "lib" / "model.py").write_text(f"{PROGRAM}\ndef forward():\n    compile(4)\n")
+    (tmp_path / "main.py").write_text("import model; model.forward()")
+    subprocess.run(
+        [*REPLAY, "capture", "--corpus", str(tmp_path / "c"), sys.executable, tmp_path / "main.py"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(repository / "lib")))},
+        cwd=repository,
+        check=True,
+        capture_output=True,
+    )
+    with open_reader(tmp_path / "c") as reader:
+        (item,) = reader
+    assert item.record.provenance.call_site.startswith("lib/model.py:")
+    assert item.record.provenance.tensor_op == "compile_kernel"

@@ -1,0 +1,108 @@
+"""A corpus of 400 in which five records are damaged: just those are named, and nothing is run."""
+
+import json
+import os
+import pickle
+import sqlite3
+
+import msgspec
+import pytest
+from programs import DIFFERENCE, keys_of, make_corpus, record_of, run
+
+from corpus import check_corpus, open_reader, open_writer
+
+RECORDS = 400
+
+
+class Planted:
+    """An object that leaves a file behind where somebody unpickles it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mknod, (str(self.path),)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Kernels that differ in size alone."""
+    records = [record_of(DIFFERENCE.format(size=size)) for size in range(1, RECORDS + 1)]
+    return make_corpus(tmp_path_factory.mktemp("corpora") / "whole", records)
+
+
+@pytest.fixture
+def damaged(whole, tmp_path):
+    """A copy of it, the keys that are damaged, and the file that an unpickled object would make."""
+    path, trap = tmp_path / "corpus", tmp_path / "trap"
+    with open_reader(whole) as reader, open_writer(path) as writer:
+        for item in reader:
+            writer.add(item.record)
+    keys = keys_of(path)
+    flipped, cut, one, other, planted = keys[7], keys[100], keys[200], keys[300], keys[399]
+    database = sqlite3.connect(path / "cache.db")
+    values = dict(database.execute("SELECT key, value FROM Cache"))
+
+    def put(key, value, mode=1):
+        database.execute("UPDATE Cache SET value = ?, mode = ? WHERE key = ?", (value, mode, key))
+
+    middle = len(values[flipped]) // 2
+    byte = bytes([values[flipped][middle] ^ 0x10])
+    put(flipped, values[flipped][:middle] + byte + values[flipped][middle + 1 :])
+    put(cut, values[cut][:-30])
+    put(one, values[other])
+    put(other, values[one])
+    put(planted, pickle.dumps(Planted(trap)), mode=4)
+    database.commit()
+    database.close()
+    return path, sorted((flipped, cut, one, other, planted)), trap
+
+
+def test_check_names_the_damaged_records_and_no_other(capsys, damaged):
+    path, keys, trap = damaged
+    code, out, _ = run(capsys, "corpus", "check", "--corpus", path)
+    named = sorted(
+        line.split()[1].rstrip(":") for line in out.splitlines() if "unreadable " in line
+    )
+    assert (code, named, trap.exists()) == (1, keys, False)
+    assert f"{RECORDS} records, 5 unreadable" in out
+
+
+def test_run_names_the_damaged_records_and_no_other(capsys, damaged, tmp_path):
+    path, keys, trap = damaged
+    report = tmp_path / "report.json"
+    words = ("run", "--corpus", path, "--no-skip", "--verify", "none", "--report", f"json:{report}")
+    code, _, _ = run(capsys, *words)
+    document = json.loads(report.read_text())
+    named = [item["key"] for item in document["records"] if item["outcome"] == "unreadable"]
+    assert (sorted(named), trap.exists()) == (keys, False)
+    assert (document["totals"]["same"], document["totals"]["records"]) == (RECORDS - 5, RECORDS)
+    assert code in (1, 3)
+
+
+def test_repair_keeps_all_that_is_whole(capsys, damaged):
+    path, keys, trap = damaged
+    code, out, _ = run(capsys, "corpus", "check", "--corpus", path, "--repair")
+    assert (code, out.count("dropped "), trap.exists()) == (0, 5, False)
+    with open_reader(path) as reader:
+        check = check_corpus(reader)
+        left = list(reader.keys())
+    assert (check.is_whole, check.records, check.lost) == (True, RECORDS - 5, 5)
+    assert not set(keys) & set(left)
+
+
+def test_a_planted_object_under_a_key_of_its_own_is_named(capsys, whole, tmp_path):
+    path, trap = tmp_path / "corpus", tmp_path / "trap"
+    with open_reader(whole) as reader, open_writer(path) as writer:
+        for item, _ in zip(reader, range(3), strict=False):
+            writer.add(msgspec.structs.replace(item.record))
+    with sqlite3.connect(path / "cache.db") as database:
+        database.execute(
+            "INSERT INTO Cache (key, raw, store_time, access_time, mode, value)"
+            " VALUES (?, 0, 0, 0, 1, x'00')",
+            (pickle.dumps(Planted(trap)),),
+        )
+    database.close()
+    code, out, _ = run(capsys, "corpus", "check", "--corpus", path)
+    assert (code, trap.exists()) == (1, False)
+    assert "4 records, 1 unreadable" in out
