@@ -6,6 +6,7 @@ options are all there are, for `codec` leaves out those that are as they first w
 """
 
 from dataclasses import fields
+from importlib import import_module
 
 from compiler import Compiled, CompileOptions, Target, backends, flatten
 from compiler.backends import Argument, Role
@@ -14,7 +15,7 @@ from compiler.kernel import Opt, Positional
 from replay.structure import stage_digests
 
 # Compilers of before it was there have no such function; what they run with is not known then.
-_opened_device = getattr(backends, "opened_device", lambda name: None)
+_opened_device = getattr(import_module("compiler.backends"), "opened_device", lambda name: None)
 _VERSIONS = ("llvm", "cpu", "platform", "device", "driver")
 _devices: dict[str, dict[str, str]] = {}  # a device is opened once per process and stays the same
 

@@ -160,9 +160,9 @@ def test_a_place_that_cannot_be_written_is_read_all_the_same(make_corpus, has_lo
     before = _bytes_of(place / "corpus")
     program = f"""
 import os, sys
-import corpus
+from corpus import open_reader
 os.setuid(65534)
-with corpus.open_reader({str(place / "corpus")!r}) as reader:
+with open_reader({str(place / "corpus")!r}) as reader:
     print(len(list(reader)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
