@@ -8,7 +8,7 @@ options are all there are, for `codec` leaves out those that are as they first w
 from dataclasses import fields
 from importlib import import_module
 
-from compiler import Compiled, CompileOptions, Target, backends, flatten
+from compiler import Compiled, CompileOptions, Target, flatten
 from compiler.backends import Argument, Role
 from compiler.ir import Node, Size, print_node
 from compiler.kernel import Opt, Positional
