@@ -12,6 +12,7 @@ question is which values go to memory. In this order:
    through different views.
 5. A value whose kernel would read more than `MAX_INPUTS` buffers, or be deeper than `DEPTH` where
    nothing else below it is needed further up, or in any case deeper than `MAX_DEPTH`.
+6. A value that a kernel would see through too many views (`crowds`).
 
 Everything else is fused: elementwise chains into a reduction and after it (matmul + bias + relu is
 one kernel), movements into the views of loads. Cheap elementwise work is repeated rather than
@@ -24,6 +25,7 @@ from enum import IntEnum
 
 from compiler.frontend.graph import MOVEMENTS, Kind, Value, toposort
 from compiler.frontend.schedule.build import Built, MemoryOf, build
+from compiler.frontend.schedule.crowds import crowded
 from compiler.ir import Op
 
 SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
@@ -56,6 +58,8 @@ def find_cuts(
     tables = (value.src[0] for value in order if value.kind is Kind.GATHER)
     asked.update(table for table in tables if memory_of(table) is None)
     consumers = _consumers(order, memory_of)
+    crowds = crowded(order, consumers, asked)
+    asked.update(value for value in crowds if memory_of(value) is None)
     demands = _demands(order, consumers, asked)
     narrow = _narrow(order, consumers, memory_of)
     fused = _fuse(order, demands, narrow, asked, memory_of)
