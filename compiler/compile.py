@@ -72,7 +72,8 @@ def _compile(
         return _uncompiled(ast, target, options, opts, backend)
     kernel = from_ast(ast)
     kernel = apply_all(kernel, choose(kernel, target, options) if opts is None else opts, target)
-    stages = run_pipeline(to_nodes(kernel, builder), target, options, builder)
+    nodes = to_nodes(kernel, builder, target.capabilities)
+    stages = run_pipeline(nodes, target, options, builder)
     program = stages[-1].node
     name, arguments = _function_name(kernel, options), arguments_of(ast)
     source = backend.render(program, name, arguments, target)

@@ -64,9 +64,11 @@ class ScheduleOptions:
     locals: bool = True  # False: NOLOCALS
     group_items: int = 128  # work items of a group
     # targets without
-    tile_columns: int = 32  # of a register tile, contiguous in memory
+    tile_columns: int = 64  # of a register tile, contiguous in memory
     tile_rows: int = 14
-    tile_registers: int = 28  # vectors that hold a tile
+    tile_registers: int = 32  # vectors that hold a tile, and what a step loads
+    staged_rows: int = 32  # from so many rows on, their common columns are copied to a panel
+    staged_bytes: int = 1 << 15  # of a buffer that is worth it
     vector_lanes: int = 16
     threaded: int = 16  # iterations of the outermost loop, so that threads can share it
     # all targets

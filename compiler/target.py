@@ -9,9 +9,9 @@ from compiler.errors import OptionError
 class Capabilities:
     """What decides the code that is generated; sizes in bytes, work-group sizes in work items."""
 
-    has_local: bool = False  # work-groups, local memory and barriers
+    has_local: bool = False  # work-groups, with barriers
     has_threads: bool = False  # ranges of the outermost GLOBAL axis may run in parallel
-    shared_bytes: int = 0
+    shared_bytes: int = 0  # local memory: a group's; without groups, what a cache holds at once
     max_group_items: int = 1
     max_grid_dims: int = 3
     vector_widths: tuple[int, ...] = (16, 8, 4, 2)  # lanes, widest first; others split
@@ -31,7 +31,7 @@ class Target:
     capabilities: Capabilities
 
 
-LLVM = Target("llvm", "cpu", Capabilities(has_threads=True, max_upcast=64))
+LLVM = Target("llvm", "cpu", Capabilities(has_threads=True, max_upcast=64, shared_bytes=1 << 20))
 OPENCL = Target(
     "opencl",
     "opencl-1.2",

@@ -41,6 +41,8 @@ FIRST_DEFAULTS: Mapping[str, Scalar] = {
     "schedule.tile_columns": 32,
     "schedule.tile_rows": 14,
     "schedule.tile_registers": 28,
+    "schedule.staged_rows": 32,
+    "schedule.staged_bytes": 1 << 15,
     "schedule.vector_lanes": 16,
     "schedule.threaded": 16,
     "schedule.max_unrolled": 64,

@@ -191,8 +191,8 @@ def _why_unclosed(order: list[Node]) -> str | None:
             loops |= free.get(child, 0)
         if not loops:
             continue
-        if node.op is _FOLD:
-            for axis in node.src[node.attr[1] :]:
+        if node.op is _FOLD or node.op is Op.END:
+            for axis in node.src[node.attr[1] :] if node.op is _FOLD else node.src[:1]:
                 loops &= ~bits.get(axis, 0)
         elif node.op is _WRITE and node.src[0].op is _BUFFER:
             axis = next(axis for axis, bit in bits.items() if loops & bit)
@@ -218,17 +218,24 @@ def _why_lanes_left(order: list[Node]) -> str | None:
 
 def _check_loops(root: Node, order: list[Node]) -> str | None:
     owner: dict[Node, Node] = {}
-    for node in [node for node in order if node.op is _LOOP]:
-        ranges, _, accs, _ = loop_parts(node)
-        for child in (*ranges, *accs):
+    for node in [node for node in order if node.op is _LOOP or node.op is Op.END]:
+        for child in _bound_by(node):
             if owner.setdefault(child, node) is not node:
                 return f"{child!r}: belongs to two loops"
     for node in [node for node in order if node.op in _OWNED and node not in owner]:
         if node.op is _ACC:
             return f"{node!r}: belongs to no loop"
         if node.attr[1] is AxisKind.REDUCE:
-            return f"{node!r}: a REDUCE range that no LOOP closes"
+            return f"{node!r}: a REDUCE range that neither a LOOP nor an END closes"
     return _check_lowered(root, order) or _why_lanes_left(order)
+
+
+def _bound_by(node: Node) -> tuple[Node, ...]:
+    """The ranges and accumulators that belong to a LOOP, or the range of an END."""
+    if node.op is Op.END:
+        return node.src[:1]
+    ranges, _, accs, _ = loop_parts(node)
+    return (*ranges, *accs)
 
 
 # The open blocks from the outside in: what opened each, and the values that end with it.
@@ -279,7 +286,7 @@ def _why_unusable(node: Node, usable: set[Node]) -> str | None:
 
 _INDEXED_OPS = ELEMENTWISE | {
     *(Op.BUFFER, Op.VAR, Op.CONST, Op.RANGE, Op.SPECIAL, Op.READ, Op.WRITE, Op.FOLD),
-    *(Op.LOCAL, Op.BARRIER, Op.AFTER, Op.SINK),
+    *(Op.LOCAL, Op.BARRIER, Op.AFTER, Op.END, Op.SINK),
 }
 _EXPANDED_OPS = _INDEXED_OPS | {Op.SPLAT, Op.STACK, Op.LANE}
 _LOOP_OPS = (_EXPANDED_OPS - {Op.FOLD}) | {Op.ACC, Op.LOOP, Op.RESULT}

@@ -295,8 +295,8 @@ def _access(node: Node, value: int) -> str | None:
         return f"offset is {offset.dtype}, expected a scalar integer"
     if moved.scalar is not buffer.dtype:
         return f"moves {moved}, the buffer holds {buffer.dtype}"
-    if len(node.src) == 3 + value and node.src[-1].dtype is not BOOL:
-        return f"gate is {node.src[-1].dtype}, expected bool"
+    if len(node.src) == 3 + value and node.src[-1].dtype not in (BOOL, BOOL.vec(moved.count)):
+        return f"gate is {node.src[-1].dtype}, expected bool, of one lane or of {moved.count}"
     return f"dtype {node.dtype}, expected void" if value and node.dtype is not VOID else None
 
 

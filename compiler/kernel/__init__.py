@@ -11,6 +11,7 @@ from compiler.kernel.opts import (
     OPTS,
     Group,
     GroupTop,
+    Lds,
     Local,
     NoLocals,
     PadTo,
@@ -24,7 +25,8 @@ from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
     "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group", "GroupTop",
-    "Kernel", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll", "Upcast",
+    "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll",
+    "Upcast",
     "accesses", "apply_all", "buffers", "choose", "format_opt", "format_opts", "from_ast",
     "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes",
     "to_positional", "variables",

@@ -1,5 +1,6 @@
 """The immutable Kernel: an AST and the loops that compute it. Opts turn one into another."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol
@@ -29,6 +30,7 @@ class Kernel:
     axes: tuple[Axis, ...]
     pads: tuple[Pad, ...] = ()
     uses_locals: bool = True  # False once NOLOCALS has been applied
+    staged: tuple[int, ...] = ()  # slots of the buffers that are read through local memory
     applied: tuple[Opt, ...] = ()
 
     @property
@@ -83,6 +85,27 @@ def variables(kernel: Kernel) -> tuple[Node, ...]:
     """Every VAR of the AST, sizes included, by (name, lo, hi)."""
     found = [node for node in toposort(kernel.ast) if node.op is Op.VAR]
     return tuple(sorted(found, key=lambda node: node.attr))
+
+
+def closers(order: Sequence[Node]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """For each reduce axis of an AST, the distinct sets of axes that REDUCEs close with it."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for node in order:
+        if node.op is Op.REDUCE:
+            for name in node.attr[1]:
+                known = found.setdefault(name, [])
+                if node.attr[1] not in known:
+                    known.append(node.attr[1])
+    return {name: tuple(known) for name, known in found.items()}
+
+
+def moving_axes(kernel: Kernel, load: Node) -> tuple[str, ...]:
+    """The axes of the AST on which the place of a LOAD, or whether it is valid, depends."""
+    view = load.attr[0].views[-1]
+    bounds_of = zip(kernel.domain, view.strides, view.bounds, strict=True)
+    return tuple(
+        [name for (name, size), step, valid in bounds_of if step != 0 or valid != (0, size)]
+    )
 
 
 def root_origin(kernel: Kernel, origin: str) -> str:

@@ -37,7 +37,7 @@ def parse_opt(text: str) -> Opt:
     types = _TYPES[op]
     if len(words) != len(types):
         raise IllegalOptError(f"opt {text[:60]!r}: {len(words)} words after {op}, not {len(types)}")
-    if words and _NUMBER.fullmatch(words[0]):
+    if str in types and _NUMBER.fullmatch(words[0]):
         return Positional(op, *[_integer(text, word) for word in words])
     values = [
         _name(text, word) if kind is str else _integer(text, word)

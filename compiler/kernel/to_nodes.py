@@ -6,18 +6,32 @@ from dataclasses import dataclass
 from compiler.ir import VOID, Node, Op, const, intern, toposort
 from compiler.kernel.axis import Pad
 from compiler.kernel.indexing import Indexer, index_dtype
-from compiler.kernel.kernel import Kernel, root_origin
+from compiler.kernel.kernel import Kernel, closers, moving_axes, root_origin
+from compiler.kernel.panels import Panel, panels
+from compiler.kernel.staging import stage
 from compiler.rules import Builder, identity
+from compiler.target import Capabilities
 
 _EFFECTS = (Op.STORE, Op.SINK)
 _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
 
 
-def to_nodes(kernel: Kernel, builder: Builder) -> Node:
-    """The kernel in Spec.INDEXED: WRITEs over RANGEs; the SINK lists the loops in nesting order."""
+_NO_LOCAL_MEMORY = Capabilities()
+
+
+def to_nodes(
+    kernel: Kernel, builder: Builder, capabilities: Capabilities = _NO_LOCAL_MEMORY
+) -> Node:
+    """The kernel in Spec.INDEXED: WRITEs over RANGEs; the SINK lists the loops in nesting order.
+
+    `capabilities` say how large local memory is, and who fills it; without LDS they do not matter.
+    """
     order = toposort(kernel.ast)
     index = Indexer(builder, index_dtype(kernel, order))
-    lowering = _Lowering(kernel, index, _closers(order), {}, {})
+    staged = panels(kernel, capabilities) if kernel.staged else {}
+    assert staged is not None, "LDS is legal"
+    has_groups = capabilities.has_local
+    lowering = _Lowering(kernel, index, closers(order), {}, {}, staged, has_groups)
     lowering.values_of(order, ())
     stores = [lowering.store(node) for node in kernel.ast.src]
     loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
@@ -35,13 +49,15 @@ class _Loops:
 
 @dataclass(frozen=True, slots=True)
 class _Lowering:
-    """The lowering of one kernel. The two maps are its memo."""
+    """The lowering of one kernel. `loops` and `values` are its memo."""
 
     kernel: Kernel
     index: Indexer
     closers: Mapping[str, tuple[tuple[str, ...], ...]]
     loops: dict[_Clones, _Loops]
     values: dict[tuple[Node, _Clones], Node]
+    panels: Mapping[Node, Panel]  # of the LOADs that go through local memory
+    has_groups: bool
 
     def store(self, node: Node) -> Node:
         buffer, value = node.src
@@ -90,22 +106,18 @@ class _Lowering:
         return self.index.builder.where(place.valid, value, const(node.dtype, 0))
 
     def read(self, node: Node, clones: _Clones) -> Node:
-        loops, view = self.loops_of(clones), node.attr[0].views[-1]
+        loops = self.loops_of(clones)
         place = self.index.place(node.attr[0], list(loops.indices.values()))
-        moving = [
-            name
-            for (name, size), stride, valid in zip(
-                self.kernel.domain, view.strides, view.bounds, strict=True
-            )
-            if stride != 0 or valid != (0, size)
-        ]
+        moving = moving_axes(self.kernel, node)
         guards = [guard for name in moving for guard in loops.guards[name]]
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
-        if gate is None:
-            return intern(Op.READ, node.dtype, (node.src[0], place.offset))
-        if gate.is_const:
+        if gate is not None and gate.is_const:
             return const(node.dtype, 0)
-        return intern(Op.READ, node.dtype, (node.src[0], place.offset, gate))
+        src = (node.src[0], place.offset, *([] if gate is None else [gate]))
+        read = intern(Op.READ, node.dtype, src)
+        if node not in self.panels:
+            return read
+        return stage(self.panels[node], read, clones, loops.ranges, self.index, self.has_groups)
 
     def place_of(self, node: Node, clones: _Clones) -> Node:
         place = self.index.place(node.attr[0], list(self.loops_of(clones).indices.values()))
@@ -149,18 +161,6 @@ class _Lowering:
         if clones not in self.loops:
             self.loops[clones] = _make_loops(self.kernel, self.index, dict(clones))
         return self.loops[clones]
-
-
-def _closers(order: list[Node]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """For each reduce axis of the AST, the distinct sets of axes that REDUCEs close with it."""
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for node in order:
-        if node.op is Op.REDUCE:
-            for name in node.attr[1]:
-                known = found.setdefault(name, [])
-                if node.attr[1] not in known:
-                    known.append(node.attr[1])
-    return {name: tuple(known) for name, known in found.items()}
 
 
 def _make_loops(kernel: Kernel, index: Indexer, copies: Mapping[str, int]) -> _Loops:

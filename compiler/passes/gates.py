@@ -19,8 +19,11 @@ from compiler.ir import (
     toposort,
 )
 from compiler.passes.context import Context
-from compiler.rules import Builder
+from compiler.passes.demands import Guards, conjuncts, find_guards
+from compiler.rules import Builder, build_linear, linear
 
+_NOTHING: Guards = frozenset()
+_INDICES = frozenset((Op.RANGE, Op.SPECIAL))
 _READ, _WRITE, _SINK = Op.READ, Op.WRITE, Op.SINK
 
 
@@ -28,10 +31,12 @@ def gates(root: Node, context: Context) -> Node:
     """The graph with READs that need no gate."""
     b = context.builder
     done: dict[Node, Node] = {}
-    for node in context.order(root):
+    order = context.order(root)
+    guards = find_guards(order)
+    for node in order:
         src = tuple([done[child] for child in node.src])
         if node.op is _READ:
-            done[node] = _read(b, node, src)
+            done[node] = _read(b, node, src, guards.get(node, _NOTHING))
         elif node.op is _WRITE:
             done[node] = _write(b, node, src)
         elif node.op is _SINK:
@@ -42,7 +47,7 @@ def gates(root: Node, context: Context) -> Node:
     return done[root]
 
 
-def _read(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
+def _read(b: Builder, node: Node, src: tuple[Node, ...], guards: Guards) -> Node:
     buffer, offset = src[:2]
     count = node.dtype.count
     proven = _is_inside(b, node, buffer, offset, count)
@@ -52,19 +57,43 @@ def _read(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
     zero = b.const(node.dtype, 0)
     if gate.is_const:
         return intern(_READ, node.dtype, src[:2]) if gate.value else zero
+    if gate.dtype.count > 1:
+        return intern(_READ, node.dtype, (buffer, offset, gate))
     if proven:
         value = intern(_READ, node.dtype, (buffer, offset))
     elif count > 1 and not _holds(buffer, count):
         lanes = [_safe_read(b, node, buffer, b.add(offset, lane), gate) for lane in range(count)]
         value = b.build(Op.STACK, node.dtype, tuple(lanes))
     else:
-        safe = b.where(gate, offset, 0)
-        value = intern(_READ, node.dtype, (buffer, safe))
+        value = intern(_READ, node.dtype, (buffer, _safe(b, buffer, offset, gate, count)))
+    if len(src) == 3 and conjuncts(node.src[2]) <= guards:
+        return value  # whatever it is where the gate is false: nobody asks
     return b.where(_spread(b, gate, count), value, zero)
 
 
 def _safe_read(b: Builder, node: Node, buffer: Node, offset: Node, gate: Node) -> Node:
-    return intern(_READ, node.dtype.scalar, (buffer, b.where(gate, offset, 0)))
+    return intern(_READ, node.dtype.scalar, (buffer, _safe(b, buffer, offset, gate, 1)))
+
+
+def _safe(b: Builder, buffer: Node, offset: Node, gate: Node, count: int) -> Node:
+    """`offset` where the gate holds, and somewhere inside of the buffer where it does not.
+
+    What does not change with the gate stays outside of the choice, which is then made once for all
+    iterations of the loops that it belongs to.
+    """
+    chosen = frozenset([node for node in toposort(gate) if node.op in _INDICES])
+    terms, constant = linear(offset)
+    fixed: list[tuple[Node, int]] = []
+    moving: list[tuple[Node, int]] = []
+    for term in terms.items():
+        depends = any(node in chosen for node in toposort(term[0]))
+        (fixed if depends else moving).append(term)
+    rest = build_linear(b, b.const(offset.dtype, 0), moving, 0)
+    low, high = bounds(rest)
+    if not fixed or low < 0 or high + count > _least_size(buffer):
+        return b.where(gate, offset, 0)
+    base = build_linear(b, b.const(offset.dtype, 0), fixed, constant)
+    return b.add(b.where(gate, base, 0), rest)
 
 
 def _spread(b: Builder, gate: Node, count: int) -> Node:

@@ -29,7 +29,7 @@ def group(root: Node, context: Context) -> Node:
         if node.op is Op.FOLD and any(child in shared for child in node.src[node.attr[1] :]):
             done[node] = lowering.fold(node, src, f"temp{temps}")
             temps += 1
-        elif node.op is Op.WRITE:
+        elif node.op is Op.WRITE and node.src[0].op is Op.BUFFER:
             done[node] = _by_first_item(context.builder, intern(node.op, VOID, src), shared)
         elif src != node.src:
             done[node] = context.builder.build(node.op, node.dtype, src, node.attr)

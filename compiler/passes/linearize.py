@@ -8,7 +8,7 @@ from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 
 _RANGE, _LOOP, _ACC, _RESULT, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.RESULT, Op.WRITE
-_MULACC, _BARRIER = Op.MULACC, Op.BARRIER
+_MULACC, _BARRIER, _END = Op.MULACC, Op.BARRIER, Op.END
 _CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2}  # where such a step has the total so far
 _LEAVES = frozenset((Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL))
 _NOT_PLACED = frozenset((_RANGE, _ACC, Op.SINK)) | _LEAVES
@@ -123,6 +123,8 @@ def _nest(
     for node in reversed(order):  # a loop comes before those inside it
         if node.op is _LOOP:
             nest.open(loop_parts(node)[0], free[node])
+        elif node.op is _END:
+            nest.open(node.src[:1], free[node])
     return nest
 
 
@@ -173,6 +175,10 @@ class _Emission:
             elif node.op is _LOOP:
                 self.flush()
                 self.loop(node)
+            elif node.op is _END:
+                self.flush()
+                self.outer_loop(node.src[0])
+                self.done[node] = self.program[-1]
             elif node.op is _RANGE:
                 self.flush()
                 self.outer_loop(node)
@@ -213,6 +219,10 @@ class _Emission:
     def write(self, node: Node) -> None:
         """A WRITE, or a place among those that wait to share one branch."""
         gates = node.src[3:]
+        if gates and gates[0].dtype.count > 1:  # no branch: each lane has its gate
+            self.flush()
+            self.emit(node, self.over(node))
+            return
         waits = bool(gates) or node.src[0] in self.carried
         if self.pending and node.src[0] not in self.carried and self.pending[0].src[3:] != gates:
             self.flush()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from compiler.ir import AxisKind, Node, Op, loop_parts
 
-_RANGE, _FOLD, _LOOP, _ACC = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC
+_RANGE, _FOLD, _LOOP, _ACC, _END = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC, Op.END
 
 
 def number_ranges(order: Sequence[Node]) -> dict[Node, int]:
@@ -32,6 +32,8 @@ def free_ranges(order: Sequence[Node], numbers: Mapping[Node, int]) -> dict[Node
             below &= ~range_set(node.src[node.attr[1] :], numbers)
         elif op is _LOOP:
             below &= ~range_set(node.src[: node.attr[0]], numbers)
+        elif op is _END:
+            below &= ~range_set(node.src[:1], numbers)
         free[node] = below
     return free
 

@@ -8,7 +8,7 @@ from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges
 from compiler.rules import Builder, combine, identity
 
-_FOLD = Op.FOLD
+_FOLD, _END = Op.FOLD, Op.END
 _FUSED = (FLOAT32, FLOAT64)  # of 16-bit floats the product is rounded before it is added
 _Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this copy of a loop)
 
@@ -70,6 +70,8 @@ class _Reduction:
                 done[node] = self.lower(node, inner)
             elif node.op is _FOLD:
                 self.fold(node, copies)
+            elif node.op is _END:
+                self.effects(node, copies)
             else:
                 missing = [child for child in reversed(node.src) if child not in done]
                 if missing:
@@ -116,6 +118,14 @@ class _Reduction:
         loop = intern(Op.LOOP, VOID, src, (len(owned), len(accs)))
         for index, member in enumerate(group):
             done[member] = intern(Op.RESULT, member.dtype, (loop,), (index,))
+
+    def effects(self, node: Node, copies: _Copies) -> None:
+        """Lower a loop that only has effects: its range belongs to it alone as well."""
+        axis = node.src[0]
+        owned = self.own(axis)
+        inner = self.extend(copies, [(axis, owned)])
+        src = (owned, *[self.lower(child, inner) for child in node.src[1:]])
+        self.memo(copies)[node] = node if src == node.src else intern(_END, VOID, src)
 
     def own(self, axis: Node) -> Node:
         """The RANGE for a loop: `axis` itself for the first that takes it, then copies of it."""

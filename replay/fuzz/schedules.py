@@ -11,6 +11,7 @@ from compiler.kernel import (
     Group,
     GroupTop,
     Kernel,
+    Lds,
     Local,
     NoLocals,
     Opt,
@@ -18,6 +19,7 @@ from compiler.kernel import (
     Swap,
     Unroll,
     Upcast,
+    buffers,
     from_ast,
     iterations,
 )
@@ -69,6 +71,8 @@ def _all_opts(kernel: Kernel) -> Iterator[Opt]:
         for other in outer[index + 1 :]:
             yield Swap(axis.name, other.name)
     yield NoLocals()
+    for number in range(len(buffers(kernel))):
+        yield Lds(number)
 
 
 def count_opts(schedule: Iterable[Opt]) -> Counter[str]:

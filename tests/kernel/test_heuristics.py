@@ -69,8 +69,8 @@ def copy(*shape, strides, mask=None):
 def test_the_order_of_heuristics_is_fixed():  # row 59
     names = [heuristic.choose.__name__ for heuristic in HEURISTICS]
     assert names == [
-        "matvec", "grouping", "tile", "vectorize", "transposition", "masked", "reuse", "unrolling",
-        "fallback", "locals_", "threads",
+        "matvec", "grouping", "tile", "staging", "vectorize", "transposition", "masked", "reuse",
+        "unrolling", "fallback", "locals_", "threads",
     ]  # fmt: skip
 
 
@@ -240,19 +240,41 @@ def test_no_work_groups_is_an_option():  # row 70
 
 
 def test_a_product_is_computed_in_register_tiles():
-    assert chosen(matmul(512, 512, 512), LLVM) == "UPCAST g1 32; UPCAST g0 8"
+    opts = chosen(matmul(64, 60, 64), LLVM)
+    assert opts == "PADTO g1 64; UPCAST g1 64; PADTO g0 6; UPCAST g0 6"
+
+
+def test_the_vectors_of_a_tile_come_from_a_panel_that_all_threads_fill():
+    assert chosen(matmul(512, 512, 512), LLVM) == ("UPCAST g1 64; PADTO g0 6; UPCAST g0 6; LDS 2")
+
+
+def test_where_the_panel_is_too_large_for_the_cache_loops_over_its_parts_go_outside():
+    assert chosen(matmul(2048, 2048, 2048), LLVM) == (
+        "UPCAST g1 64; PADTO g0 6; UPCAST g0 6; SWAP g0.o g1.o; LDS 2"
+    )
+
+
+def test_a_panel_for_few_rows_is_not_worth_its_copy():
+    assert "LDS" not in chosen(matmul(30, 512, 512), LLVM)
+    assert "LDS" in chosen(matmul(36, 512, 512), LLVM)
+    assert "LDS" in chosen(matmul(30, 512, 512), LLVM, staged_rows=30)
+
+
+def test_a_small_operand_needs_no_panel():
+    assert "LDS" not in chosen(matmul(512, 16, 16), LLVM)
+    assert "LDS" in chosen(matmul(512, 16, 16), LLVM, staged_bytes=1024)
 
 
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("tile_columns", 16, "UPCAST g1 16; UPCAST g0 8"),
-        ("tile_rows", 4, "UPCAST g1 32; UPCAST g0 4"),
-        ("tile_registers", 8, "UPCAST g1 32; UPCAST g0 4"),
+        ("tile_columns", 16, "UPCAST g1 16; PADTO g0 14; UPCAST g0 14; LDS 2"),
+        ("tile_rows", 5, "PADTO g1 64; UPCAST g1 64; UPCAST g0 5; LDS 2"),
+        ("tile_registers", 16, "UPCAST g1 48; PADTO g0 4; UPCAST g0 4; LDS 2"),
     ],
 )
 def test_tiles_are_tuned_by_options(option, value, words):
-    assert chosen(matmul(512, 512, 512), LLVM, **{option: value}) == words
+    assert chosen(matmul(510, 480, 512), LLVM, **{option: value}) == words
 
 
 def test_a_contiguous_output_axis_becomes_vectors():
@@ -302,7 +324,7 @@ def test_a_short_masked_term_is_unrolled():
 
 def test_a_choice_stays_below_the_limit_of_nodes():
     small = chosen(matmul(512, 512, 512), LLVM, max_nodes=1000)
-    assert small == "UPCAST g1 32"
+    assert small == "UPCAST g1 16; PADTO g0 3; UPCAST g0 3; LDS 2"
 
 
 def test_a_long_loop_is_swapped_outside_of_a_short_one_for_threads():

@@ -10,6 +10,7 @@ from compiler.kernel import (
     OPTS,
     Group,
     GroupTop,
+    Lds,
     Local,
     NoLocals,
     PadTo,
@@ -55,7 +56,7 @@ def test_swap_with_an_unknown_axis_is_a_reason(kernel_of):  # row 46
     assert why(kernel_of("matmul"), "SWAP g0 x9") == "no axis x9, the kernel has g0 g1 r0"
 
 
-@pytest.mark.parametrize("opt", [opt for opt in OPTS if opt not in (NoLocals, Swap)])
+@pytest.mark.parametrize("opt", [opt for opt in OPTS if opt not in (NoLocals, Swap, Lds)])
 @pytest.mark.parametrize("amount", [None, True, 1, 0, -4, 2.0, "4"])
 def test_an_amount_that_is_no_integer_above_one_is_refused(kernel_of, opt, amount):  # row 47
     axis = "r0" if opt in (Unroll, Group, GroupTop) else "g0"
@@ -153,8 +154,8 @@ def test_the_other_opts_count_all_axes(kernel_of, opt):  # row 45
 
 
 def test_an_opt_of_an_unknown_name_is_refused(kernel_of):
-    assert Positional("LDS", 0, 0).why_illegal(kernel_of("matmul"), OPENCL) == (
-        "is unknown, use one of UPCAST UNROLL LOCAL GROUP GROUPTOP PADTO SWAP NOLOCALS"
+    assert Positional("STAGE", 0, 0).why_illegal(kernel_of("matmul"), OPENCL) == (
+        "is unknown, use one of UPCAST UNROLL LOCAL GROUP GROUPTOP PADTO SWAP NOLOCALS LDS"
     )
 
 
@@ -343,8 +344,65 @@ def test_pad_to_is_legal_under_any_reduce(kernel_of):  # row 55: each gets its o
     assert why(kernel_of("row_max"), "PADTO r0 32") is None
 
 
+# --- LDS, row 56 ---
+
+
+@pytest.mark.parametrize("buffer", [-1, 3, 99])
+def test_lds_names_a_buffer_of_the_kernel(kernel_of, buffer):  # row 56
+    assert why(kernel_of("matmul"), f"LOCAL g0 4; LDS {buffer}") == (
+        f"no buffer {buffer}, the kernel has 3 counted from 0"
+    )
+
+
+@pytest.mark.parametrize("buffer", [None, True, 1.0, "g0"])
+def test_lds_takes_the_number_of_a_buffer(kernel_of, buffer):  # row 56
+    kernel = apply_all(kernel_of("matmul"), parse_opts("LOCAL g0 4"), OPENCL)
+    assert Lds(buffer).why_illegal(kernel, OPENCL) == (
+        f"buffer {buffer} is {type(buffer).__name__}, use the number of one"
+    )
+
+
+def test_lds_stages_what_is_read(kernel_of):  # row 56
+    assert why(kernel_of("matmul"), "LOCAL g0 4; LDS 0") == "buffer 0 is not read"
+
+
+def test_lds_is_done_once_per_buffer(kernel_of):  # row 56
+    words = "buffer 1 is read through local memory already"
+    assert why(kernel_of("matmul"), "LOCAL g0 4; LDS 1; LDS 1") == words
+
+
+def test_lds_needs_a_group_to_share_the_panel(kernel_of):
+    words = "the kernel has no work-groups to share a panel, apply LOCAL first"
+    assert why(kernel_of("matmul"), "LDS 1") == words
+    assert why(kernel_of("matmul"), "LDS 1", LLVM) is None
+
+
+def test_a_group_shares_a_sum_or_panels(kernel_of):
+    words = "work items that share a sum fill no panel together, use LDS or GROUP"
+    assert why(kernel_of("matmul"), "GROUP r0 4; LDS 1") == words
+    assert why(kernel_of("matmul"), "LOCAL g0 4; LDS 1; GROUPTOP r0 4") == words
+
+
+def test_lds_needs_local_memory(kernel_of):
+    without = replace(LLVM, capabilities=replace(LLVM.capabilities, shared_bytes=0))
+    assert why(kernel_of("matmul"), "LDS 1", without) == "llvm has no local memory, leave it out"
+
+
+def test_a_panel_fits_in_local_memory_whatever_follows(kernel_of):  # row 48
+    small = replace(OPENCL, capabilities=replace(OPENCL.capabilities, shared_bytes=64))
+    assert why(kernel_of("matmul"), "LOCAL g0 4; LDS 1", small) is None  # one term of 4 rows
+    assert why(kernel_of("matmul"), "LOCAL g0 4; LDS 1; UNROLL r0 4", small) is None
+    words = "no panel of buffer 1 fits in the 64 bytes of opencl"
+    assert why(kernel_of("matmul"), "LOCAL g0 4; LDS 1; UNROLL r0 8", small) == words
+    assert why(kernel_of("matmul"), "LOCAL g0 8; UNROLL r0 8; LDS 1", small) == words
+
+
 def test_every_opt_has_a_legal_use(kernel_of):
     legal = (Upcast("g0", 4), Unroll("r0", 4), Local("g0", 4), Group("r0", 4), GroupTop("r0", 4),
-             PadTo("g0", 5), Swap("g0", "g1"), NoLocals())  # fmt: skip
+             PadTo("g0", 5), Swap("g0", "g1"), NoLocals(), Lds(1))  # fmt: skip
     assert [type(opt) for opt in legal] == list(OPTS)
-    assert [opt.why_illegal(kernel_of("matmul"), OPENCL) for opt in legal] == [None] * len(OPTS)
+    grouped = apply_all(kernel_of("matmul"), parse_opts("LOCAL g0 4"), OPENCL)
+    kernels = [grouped if isinstance(opt, Lds) else kernel_of("matmul") for opt in legal]
+    assert [
+        opt.why_illegal(kernel, OPENCL) for opt, kernel in zip(legal, kernels, strict=True)
+    ] == [None] * len(OPTS)

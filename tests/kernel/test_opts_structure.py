@@ -153,3 +153,14 @@ def test_opts_are_recorded_by_name_in_order(kernel_of):  # row 57
         OPENCL,
     )
     assert kernel.applied == parse_opts("UPCAST g1 4; UNROLL r0 16; SWAP g0 g1.o")
+
+
+def test_lds_notes_the_buffer_and_leaves_the_axes(kernel_of, axes_of):  # row 56
+    kernel = after(kernel_of("matmul"), "LOCAL g0 4; LDS 2; LDS 1")
+    assert kernel.staged == (2, 1)
+    assert axes_of(kernel) == axes_of(after(kernel_of("matmul"), "LOCAL g0 4"))
+
+
+def test_lds_by_position_is_the_number_of_the_buffer(kernel_of):
+    kernel = after(kernel_of("matmul"), "LOCAL 0 4")
+    assert apply_all(kernel, (Positional("LDS", 2),), OPENCL).staged == (2,)

@@ -138,7 +138,8 @@ def ast(text):
 def nodes(text, opts, target, builder=None):
     """The indexed graph of a kernel under `opts`."""
     kernel = apply_all(from_ast(ast(text)), parse_opts(opts), target)
-    return to_nodes(kernel, Builder() if builder is None else builder)
+    builder = Builder() if builder is None else builder
+    return to_nodes(kernel, builder, target.capabilities)
 
 
 def stages(text, opts, target, options=DEFAULT):

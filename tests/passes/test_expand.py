@@ -8,7 +8,7 @@ import pytest
 
 from compiler.errors import VerifyError
 from compiler.ir import FLOAT32, INT32, AxisKind, Op
-from compiler.target import LLVM
+from compiler.target import LLVM, OPENCL
 
 NARROW = replace(LLVM, capabilities=replace(LLVM.capabilities, vector_widths=(4, 2)))
 SCALAR = replace(LLVM, capabilities=replace(LLVM.capabilities, vector_widths=()))
@@ -47,9 +47,22 @@ def test_rows_of_a_view_that_is_not_affine_are_vectors_where_they_stay_neighbour
     assert widths(root, Op.READ) == [1, 2]
 
 
-def test_lanes_with_gates_of_their_own_are_read_one_by_one():
-    root = expanded(k.PADDED_POOL, "UPCAST g1 5")
+def test_lanes_with_gates_of_their_own_are_read_one_by_one_on_targets_without_masks():
+    root = expanded(k.PADDED_POOL, "UPCAST g1 5", OPENCL)
     assert widths(root, Op.READ) == [1] * 5
+
+
+def test_lanes_with_gates_of_their_own_are_a_vector_under_a_mask():
+    root = expanded(k.PADDED_POOL, "UPCAST g1 5")
+    assert [(r.dtype.count, r.src[2].dtype.count) for r in k.of_op(root, Op.READ)] == [
+        (4, 4),
+        (1, 1),
+    ]
+
+
+def test_padded_lanes_are_written_under_a_mask():
+    root = expanded(k.MATMUL, "PADTO g1 16; UPCAST g1 16")
+    assert [w.src[3].dtype.count for w in k.of_op(root, Op.WRITE)] == [16]
 
 
 def test_lanes_under_one_gate_are_read_as_a_vector():

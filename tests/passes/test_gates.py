@@ -5,7 +5,7 @@ import pass_checks as k
 import pytest
 
 from compiler.errors import VerifyError
-from compiler.ir import Op, bounds
+from compiler.ir import FLOAT32, Op, bounds, toposort
 from compiler.target import LLVM
 
 PAST_THE_END = """
@@ -53,11 +53,33 @@ def test_no_read_keeps_its_gate():
 
 
 def test_a_padded_read_stays_inside_its_buffer_whatever_the_gate_says():
-    for read in k.of_op(gated(k.PADDED_POOL, "UPCAST g1 5"), Op.READ):
+    for read in k.of_op(gated(k.PADDED_POOL, "UPCAST g0 5"), Op.READ):
         buffer, offset = read.src
+        chosen = [node for node in toposort(offset) if node.op is Op.WHERE]
         low, high = bounds(offset)
-        assert low >= 0 or offset.op is Op.WHERE
-        assert high + read.dtype.count <= buffer.attr[1] or offset.op is Op.WHERE
+        assert low >= 0 or chosen
+        assert high + read.dtype.count <= buffer.attr[1] or chosen
+
+
+def test_a_mask_guards_each_lane_of_a_read():
+    reads = k.of_op(gated(k.PADDED_POOL, "UPCAST g1 5"), Op.READ)
+    assert [len(read.src) for read in reads if read.dtype.count > 1] == [3]
+
+
+def test_what_the_gate_of_a_read_depends_on_is_chosen_outside_of_other_loops():
+    root = gated(k.MATMUL, "PADTO g0 3")
+    (choice,) = [node for node in toposort(root) if node.op is Op.WHERE]
+    assert [n.attr[0] for n in toposort(choice) if n.op is Op.RANGE] == ["g0"]
+
+
+def test_what_only_a_gated_write_needs_is_not_replaced_by_zero():
+    root = gated(k.MATMUL, "PADTO g0 3")
+    assert all(n.dtype is not FLOAT32 for n in toposort(root) if n.op is Op.WHERE)
+
+
+def test_what_is_written_without_the_gate_is_zero_where_it_does_not_hold():
+    root = gated(k.MATMUL, "PADTO r0 3")  # padding in a sum: every output needs the identity
+    assert any(n.dtype is FLOAT32 for n in toposort(root) if n.op is Op.WHERE)
 
 
 def test_a_proven_access_is_left_alone():

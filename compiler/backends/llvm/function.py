@@ -14,6 +14,7 @@ class Function:
         self.outermost = outermost
         self.lines: list[str] = []
         self.slots: list[str] = []  # allocas: all in the entry block
+        self.freed: list[str] = []  # what gives local memory back, before the return
         self.declared: dict[str, None] = {}
         self.parameters: dict[int | str, str] = {}  # by Argument.key
         self.text: dict[Node, str] = {}  # operand text of each instruction rendered so far

@@ -8,9 +8,11 @@ from compiler.backends.base import Argument
 from compiler.backends.describe import outermost_range
 from compiler.backends.llvm.elementwise import ELEMENTWISE_HANDLERS, Handler
 from compiler.backends.llvm.function import Function
-from compiler.backends.llvm.types import literal, memory_type, type_text, zero
-from compiler.ir import BOOL, Kind, Node, Op
+from compiler.backends.llvm.types import literal, memory_type, suffix, type_text, zero
+from compiler.ir import BOOL, UINT8, DType, Kind, Node, Op
 from compiler.target import Target
+
+ALIGNMENT = 64  # of local memory: a cache line
 
 
 def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Target) -> str:
@@ -22,7 +24,8 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
         if handler is None:
             raise function.refuse(node, f"{target.backend} has no such op")
         handler(function, node)
-    body = "\n".join(["entry:", *function.slots, *function.lines, "  ret void"])
+    lines = ["entry:", *function.slots, *function.lines, *function.freed, "  ret void"]
+    body = "\n".join(lines)
     declarations = "".join([f"declare {text}\n" for text in function.declared])
     parameters = ", ".join([*signature, "i64 %lo", "i64 %hi"])
     return f"{declarations}define void @{name}({parameters}) nounwind {{\n{body}\n}}\n"
@@ -54,6 +57,17 @@ def _const(function: Function, node: Node) -> None:
     function.text[node] = literal(node.dtype, node.attr[0])
 
 
+def _local(function: Function, node: Node) -> None:
+    """Memory of this call: on the heap, where it is as large as a cache and stacks are not."""
+    size = -(-node.attr[1] * max(1, node.dtype.itemsize) // ALIGNMENT) * ALIGNMENT
+    function.declared["ptr @aligned_alloc(i64, i64)"] = None
+    function.declared["void @free(ptr)"] = None
+    text = f"%{function.names.numbered('local')}"
+    function.slots.append(f"  {text} = call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {size})")
+    function.freed.append(f"  call void @free(ptr {text})")
+    function.text[node] = text
+
+
 def _after(function: Function, node: Node) -> None:
     function.text[node] = function.text[node.src[0]]
 
@@ -69,7 +83,8 @@ def _address(function: Function, node: Node) -> str:
 
 def _read(function: Function, node: Node) -> None:
     if len(node.src) == 3:
-        _gated_read(function, node)
+        gated = _gated_read if node.src[2].dtype.count == 1 else _masked_read
+        gated(function, node)
         return
     function.text[node] = _load(function, node)
 
@@ -82,6 +97,34 @@ def _load(function: Function, node: Node) -> str:
     if dtype.scalar is not BOOL:
         return value
     return function.step("bool", f"icmp ne {memory_type(dtype)} {value}, {zero(dtype)}")
+
+
+def _masked_read(function: Function, node: Node) -> None:
+    dtype, mask = node.dtype, function.operand(node.src[2])
+    at, kind, gate = _address(function, node), memory_type(dtype), type_text(node.src[2].dtype)
+    symbol = f"@llvm.masked.load.{_memory_suffix(dtype)}.p0"
+    function.declared[f"{kind} {symbol}(ptr, {gate}, {kind})"] = None
+    given = f"ptr align {dtype.scalar.itemsize} {at}, {gate} {mask}, {kind} zeroinitializer"
+    value = function.step("read", f"call {kind} {symbol}({given})")
+    if dtype.scalar is BOOL:
+        value = function.step("bool", f"icmp ne {kind} {value}, {zero(dtype)}")
+    function.text[node] = value
+
+
+def _masked_write(function: Function, node: Node) -> None:
+    dtype, value = node.src[2].dtype, function.operand(node.src[2])
+    mask, gate = function.operand(node.src[3]), type_text(node.src[3].dtype)
+    at, kind = _address(function, node), memory_type(dtype)
+    if dtype.scalar is BOOL:
+        value = function.step("byte", f"zext {type_text(dtype)} {value} to {kind}")
+    symbol = f"@llvm.masked.store.{_memory_suffix(dtype)}.p0"
+    function.declared[f"void {symbol}({kind}, ptr, {gate})"] = None
+    given = f"{kind} {value}, ptr align {dtype.scalar.itemsize} {at}, {gate} {mask}"
+    function.lines.append(f"  call void {symbol}({given})")
+
+
+def _memory_suffix(dtype: DType) -> str:
+    return suffix(UINT8.vec(dtype.count) if dtype.scalar is BOOL else dtype)
 
 
 def _gated_read(function: Function, node: Node) -> None:
@@ -100,6 +143,9 @@ def _gated_read(function: Function, node: Node) -> None:
 def _write(function: Function, node: Node) -> None:
     if len(node.src) == 3:
         _store(function, node)
+        return
+    if node.src[3].dtype.count > 1:
+        _masked_write(function, node)
         return
     then, end = function.names.numbered("then"), function.names.numbered("endif")
     function.lines.append(f"  br i1 {function.operand(node.src[3])}, label %{then}, label %{end}")
@@ -192,6 +238,7 @@ _HANDLERS: dict[Op, Handler] = {
     Op.VAR: _parameter,
     Op.CONST: _const,
     Op.AFTER: _after,
+    Op.LOCAL: _local,
     Op.READ: _read,
     Op.WRITE: _write,
     Op.ACC: lambda function, node: None,  # read where it is used

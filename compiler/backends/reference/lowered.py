@@ -241,9 +241,14 @@ class _Machine:
     def valid(self, gates: tuple[Node, ...], count: int) -> Array | None:
         """Where an access happens: its gate and the open IFs hold; None for everywhere."""
         found = self.mask
+        if found is not None and count > 1:
+            found = found[..., None]
         for gate in gates:
-            found = self.values[gate] if found is None else found & self.values[gate]
-        return found[..., None] if found is not None and count > 1 else found
+            holds = self.values[gate]
+            if count > 1 and gate.dtype.count == 1:
+                holds = holds[..., None]
+            found = holds if found is None else found & holds
+        return found
 
     def check(self, node: Node, buffer: Node, offset: Array, valid: Array | None) -> None:
         size = self.cells(buffer).size // (self.groups if buffer.op is Op.LOCAL else 1)

@@ -9,7 +9,7 @@ from compiler.ir import AxisKind, Node, Op, loop_parts, toposort
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Runs `body` for each value of `ranges`, the last one fastest.
+    """Runs `body` for each value of `ranges`, the last one fastest; a graph's END does no more.
 
     A graph's LOOP starts its accumulators with `inits` and gives them `values` after every
     iteration. A FOLD is its own accumulator and combines `values` into it one by one. A PROGRAM's
@@ -53,7 +53,9 @@ def schedule(root: Node) -> Schedule:
 
 
 def _bound(node: Node) -> tuple[Node, ...]:
-    """What a FOLD or LOOP binds: its ranges and accumulators."""
+    """What a FOLD or LOOP binds: its ranges and accumulators. An END binds its range."""
+    if node.op is Op.END:
+        return node.src[:1]
     if node.op is Op.FOLD:
         return node.src[node.attr[1] :]
     ranges, _, accs, _ = loop_parts(node)
@@ -61,11 +63,13 @@ def _bound(node: Node) -> tuple[Node, ...]:
 
 
 def _inner(node: Node) -> tuple[Node, ...]:
-    """What a FOLD or LOOP evaluates in every iteration."""
+    """What a FOLD, LOOP or END evaluates in every iteration."""
+    if node.op is Op.END:
+        return node.src[1:]
     return node.src[: node.attr[1]] if node.op is Op.FOLD else loop_parts(node)[3]
 
 
-_LOOPS = frozenset((Op.FOLD, Op.LOOP))
+_LOOPS = frozenset((Op.FOLD, Op.LOOP, Op.END))
 
 
 def _graph(root: Node) -> Schedule:
@@ -86,6 +90,8 @@ def _graph(root: Node) -> Schedule:
 
 
 def _make_loop(node: Node, body: Block) -> Loop:
+    if node.op is Op.END:
+        return Loop(node, node.src[:1], body)
     if node.op is Op.FOLD:
         terms = node.attr[1]
         return Loop(node, node.src[terms:], body, (), (node,), node.src[:terms])
@@ -101,7 +107,7 @@ def _free_variables(order: list[Node], owned: set[Node]) -> dict[Node, frozenset
         below = nothing.union(*[free[child] for child in node.src]) if node.src else nothing
         if node in owned:
             below |= {node}
-        elif node.op is Op.FOLD:
+        elif node.op is Op.FOLD or node.op is Op.END:
             below -= frozenset(_bound(node))
         elif node.op is Op.LOOP:
             inner = nothing.union(*[free[child] for child in _inner(node)])

@@ -9,10 +9,12 @@ from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.heuristics.grouping import grouping
 from compiler.kernel.heuristics.locals import locals_
 from compiler.kernel.heuristics.matvec import matvec
+from compiler.kernel.heuristics.staging import staging
 from compiler.kernel.heuristics.threads import threads
+from compiler.kernel.heuristics.tiles import tile
 from compiler.kernel.heuristics.unrolling import unrolling
 from compiler.kernel.heuristics.upcasts import fallback, masked, reuse
-from compiler.kernel.heuristics.vectors import tile, transposition, vectorize
+from compiler.kernel.heuristics.vectors import transposition, vectorize
 from compiler.kernel.kernel import Kernel, Opt
 from compiler.options import CompileOptions, Heuristics
 from compiler.target import Target
@@ -30,6 +32,7 @@ HEURISTICS = (
     Heuristic(matvec, is_last=True),
     Heuristic(grouping, is_last=True),
     Heuristic(tile),  # before all that would upcast its rows and columns otherwise
+    Heuristic(staging),  # of what tile made
     Heuristic(vectorize),
     Heuristic(transposition),  # of what vectorize found no one axis for
     Heuristic(masked),

@@ -86,3 +86,9 @@ def size_of(axis: Axis) -> int:
 def divisors(size: int, largest: int) -> list[int]:
     """The divisors of `size` from 2 to `largest`, in order."""
     return [amount for amount in range(2, min(size, largest) + 1) if size % amount == 0]
+
+
+def vectors_of(draft: Draft, lanes: int) -> int:
+    """How many vectors hold these lanes: full ones, then powers of two."""
+    full, rest = divmod(lanes, draft.options.vector_lanes)
+    return full + rest.bit_count()

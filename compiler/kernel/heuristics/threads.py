@@ -10,6 +10,8 @@ def threads(draft: Draft) -> Draft:
     axes = draft.kernel.of_kind(AxisKind.GLOBAL)
     if not draft.target.capabilities.has_threads or draft.loops(AxisKind.GLOBAL) != list(axes):
         return draft
+    if draft.kernel.staged:
+        return draft  # its loops are in the order in which panels are filled least often
     fewest = draft.options.threaded
     if not axes or size_of(axes[0]) >= fewest:
         return draft

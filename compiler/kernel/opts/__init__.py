@@ -2,6 +2,7 @@
 
 from compiler.kernel.opts.group import Group
 from compiler.kernel.opts.group_top import GroupTop
+from compiler.kernel.opts.lds import Lds
 from compiler.kernel.opts.local import Local
 from compiler.kernel.opts.no_locals import NoLocals
 from compiler.kernel.opts.pad_to import PadTo
@@ -9,9 +10,9 @@ from compiler.kernel.opts.swap import Swap
 from compiler.kernel.opts.unroll import MAX_UNROLL, Unroll
 from compiler.kernel.opts.upcast import Upcast
 
-OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals)
+OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds)
 
 __all__ = [
-    "MAX_UNROLL", "OPTS", "Group", "GroupTop", "Local", "NoLocals", "PadTo", "Swap", "Unroll",
-    "Upcast",
+    "MAX_UNROLL", "OPTS", "Group", "GroupTop", "Lds", "Local", "NoLocals", "PadTo", "Swap",
+    "Unroll", "Upcast",
 ]  # fmt: skip

@@ -1,31 +1,35 @@
-"""What a scheduled kernel asks of a work-group, and whether the target has it."""
+"""What a scheduled kernel asks of work-groups and local memory, and whether the target has it."""
 
 from compiler.ir import AxisKind
-from compiler.kernel.kernel import Kernel, iterations, reduces, root_origin
+from compiler.kernel.kernel import Kernel, iterations
+from compiler.kernel.panels import panels, partial_bytes
 from compiler.target import Target
 
 
 def why_over_limits(kernel: Kernel, target: Target) -> str | None:
-    """Why a work-group of `target` cannot hold the kernel."""
-    if not kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP):
+    """Why a work-group of `target`, or its local memory, cannot hold the kernel."""
+    grouped = kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP)
+    if not grouped and not kernel.staged:
         return None
-    items = iterations(kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP))
+    items = iterations(grouped)
     limit = target.capabilities.max_group_items
-    if items > limit:
+    if target.capabilities.has_local and items > limit:
         return f"a work-group of {items} items, {target.backend} has {limit} at most"
-    needed = shared_bytes(kernel)
-    if needed > target.capabilities.shared_bytes:
-        have = target.capabilities.shared_bytes
+    if kernel.staged and kernel.of_kind(AxisKind.GROUP):
+        return "work items that share a sum fill no panel together, use LDS or GROUP"
+    have = target.capabilities.shared_bytes
+    needed = shared_bytes(kernel, target)
+    if needed is None:
+        slots = " and ".join(map(str, kernel.staged))
+        return f"no panel of buffer {slots} fits in the {have} bytes of {target.backend}"
+    if needed > have:
         return f"needs {needed} bytes of local memory, {target.backend} has {have}"
     return None
 
 
-def shared_bytes(kernel: Kernel) -> int:
-    """Local memory for the partial results of grouped reduces: one per work item and upcast."""
-    grouped = {root_origin(kernel, axis.origin) for axis in kernel.of_kind(AxisKind.GROUP)}
-    if not grouped:
-        return 0
-    partials = iterations(kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP, AxisKind.UPCAST))
-    return partials * sum(
-        [node.dtype.itemsize for node in reduces(kernel) if not grouped.isdisjoint(node.attr[1])]
-    )
+def shared_bytes(kernel: Kernel, target: Target) -> int | None:
+    """Local memory for partial results and staged buffers; None where a panel does not fit."""
+    staged = panels(kernel, target.capabilities) if kernel.staged else {}
+    if staged is None:
+        return None
+    return partial_bytes(kernel) + sum([panel.bytes for panel in staged.values()])

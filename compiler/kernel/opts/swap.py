@@ -6,6 +6,7 @@ from typing import ClassVar
 from compiler.ir import AxisKind
 from compiler.kernel.kernel import Kernel
 from compiler.kernel.opts.cut import find_axis
+from compiler.kernel.opts.limits import why_over_limits
 from compiler.target import Target
 
 
@@ -26,7 +27,7 @@ class Swap:
             places.append(kernel.axes.index(axis))
         if places[0] >= places[1]:
             return f"{self.axis} is not outside of {self.other}, name the outer axis first"
-        return None
+        return why_over_limits(self.apply(kernel), target)
 
     def apply(self, kernel: Kernel) -> Kernel:
         axis, other = kernel.find(self.axis), kernel.find(self.other)

@@ -7,7 +7,7 @@ becomes of the axis that is a vector.
 from compiler.ir import DType, Node, Op, const, intern
 from compiler.passes.context import Context
 from compiler.passes.expand.folds import folds
-from compiler.passes.expand.lanes import choose_vector_axis, find_lanes, too_large
+from compiler.passes.expand.lanes import COLLECTORS, choose_vector_axis, find_lanes, too_large
 from compiler.passes.expand.layout import (
     EACH,
     FIRST,
@@ -22,7 +22,6 @@ from compiler.passes.expand.memory import reads, writes
 from compiler.passes.expand.variants import Variants
 
 _RANGE, _READ, _WRITE, _FOLD = Op.RANGE, Op.READ, Op.WRITE, Op.FOLD
-_SINK, _BARRIER = Op.SINK, Op.BARRIER
 
 
 def expand(root: Node, context: Context) -> Node:
@@ -33,7 +32,7 @@ def expand(root: Node, context: Context) -> Node:
         return root
     axis = choose_vector_axis(order, lanes, context.builder)
     chunks = cut(axis, lanes, context.target.capabilities.vector_widths)
-    layout = Layout(lanes, axis, chunks, {})
+    layout = Layout(lanes, axis, chunks, context.target.capabilities.bool_vectors, {})
     forms = needed_forms(order, layout)
     check_size(order, forms, layout, 4 * context.options.schedule.max_nodes)
     made = Variants(context.builder, layout, ({}, {}, {}))
@@ -49,7 +48,7 @@ def _variants(made: Variants, node: Node, form: Form) -> list[Node]:
         return _lane_indices(made, node, form)
     if op is _WRITE:
         return writes(made, node)
-    if op is _SINK or op is _BARRIER:
+    if op in COLLECTORS:
         table = made.tables[VECTOR]
         every = [variant for child in node.src for variant in table[child]]
         return [intern(op, node.dtype, tuple(every), node.attr)]

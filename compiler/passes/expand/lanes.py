@@ -9,7 +9,7 @@ from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
 _KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
-_COLLECTORS = frozenset((Op.SINK, Op.BARRIER))  # hold all lanes of their sources
+COLLECTORS = frozenset((Op.SINK, Op.BARRIER, Op.END, Op.AFTER))  # hold all lanes of their sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _dependences(order: Sequence[Node], axes: Sequence[Node]) -> dict[Node, int]
     depends: dict[Node, int] = {}
     for node in order:
         found = bits.get(node, 0)
-        if node.op not in _COLLECTORS:
+        if node.op not in COLLECTORS:
             for child in node.src:
                 found |= depends[child]
         if node.op is _FOLD:
@@ -79,28 +79,33 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
     A function of the graph alone, so that every target adds up in the same order.
     """
     scores = [_score(order, axis, lanes, b) for axis in range(len(lanes.axes))]
-    worthy = [axis for axis, (contiguous, _) in enumerate(scores) if contiguous]
+    worthy = [axis for axis, (contiguous, _, _) in enumerate(scores) if contiguous]
+    if not worthy:  # next best: neighbours with gates of their own
+        worthy = [axis for axis, (_, masked, _) in enumerate(scores) if masked]
     if not worthy:
         return None
 
     def rank(axis: int) -> tuple[int, bool, int, int]:
-        contiguous, scattered = scores[axis]
+        contiguous, _, scattered = scores[axis]
         is_output = lanes.axes[axis].attr[1] is AxisKind.UPCAST
         return (contiguous - scattered, is_output, lanes.sizes[axis], axis)
 
     return max(worthy, key=rank)
 
 
-def _score(order: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int]:
-    """How many accesses are contiguous along the axis, and how many jump."""
-    contiguous = scattered = 0
+def _score(order: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int, int]:
+    """How many accesses are contiguous along the axis, how many lane by lane, how many jump."""
+    contiguous = masked = scattered = 0
     for node in order:
         if (node.op is not _READ and node.op is not _WRITE) or node.src[0].op is not Op.BUFFER:
             continue
         step = stride(node.src[1], axis, lanes)
-        contiguous += step == 1 and _has_one_gate(node, axis, lanes, b)
+        if step == 1:
+            has_one_gate = _has_one_gate(node, axis, lanes, b)
+            contiguous += has_one_gate
+            masked += not has_one_gate
         scattered += step not in (0, 1)
-    return contiguous, scattered
+    return contiguous, masked, scattered
 
 
 def _has_one_gate(access: Node, axis: int, lanes: Lanes, b: Builder) -> bool:
@@ -115,6 +120,16 @@ def _has_one_gate(access: Node, axis: int, lanes: Lanes, b: Builder) -> bool:
 
 def _gate(access: Node) -> tuple[Node, ...]:
     return access.src[2 if access.op is _READ else 3 :]
+
+
+def is_masked(access: Node, axis: int, lanes: Lanes) -> bool:
+    """Whether neighbouring lanes access neighbouring elements, each under a gate of its own."""
+    gate = _gate(access)
+    return (
+        bool(gate)
+        and bool(lanes.depends[gate[0]] >> axis & 1)
+        and stride(access.src[1], axis, lanes) == 1
+    )
 
 
 def is_contiguous(access: Node, axis: int, lanes: Lanes) -> bool:

@@ -6,7 +6,7 @@ from enum import IntEnum
 from math import prod
 
 from compiler.ir import Node, Op
-from compiler.passes.expand.lanes import Lanes, is_contiguous, too_large
+from compiler.passes.expand.lanes import COLLECTORS, Lanes, is_contiguous, is_masked, too_large
 
 
 class Form(IntEnum):
@@ -18,7 +18,7 @@ class Form(IntEnum):
 
 
 VECTOR, FIRST, EACH = Form
-_READ, _WRITE, _FOLD, _BARRIER = Op.READ, Op.WRITE, Op.FOLD, Op.BARRIER
+_READ, _WRITE, _FOLD = Op.READ, Op.WRITE, Op.FOLD
 
 
 def cut(axis: int | None, lanes: Lanes, widths: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -40,6 +40,7 @@ class Layout:
     lanes: Lanes
     axis: int | None
     chunks: tuple[tuple[int, int], ...]
+    has_masks: bool  # the target accesses the lanes of a vector under a gate each
     projections: dict[tuple[int, int, Form], list[int]]
 
     def on_vector(self, node: Node) -> bool:
@@ -51,6 +52,10 @@ class Layout:
 
     def is_contiguous(self, access: Node) -> bool:
         return self.axis is not None and is_contiguous(access, self.axis, self.lanes)
+
+    def is_masked(self, access: Node) -> bool:
+        has_masks = self.has_masks and self.axis is not None
+        return has_masks and is_masked(access, self.axis or 0, self.lanes)
 
     def size(self, axis: int, form: Form) -> int:
         if axis == self.axis and form is not EACH:
@@ -113,7 +118,7 @@ def _demands(node: Node, forms: list[Form], layout: Layout) -> list[tuple[Node, 
         found = _address(node, layout) if VECTOR in forms else []
         scalar = [form for form in forms if form is not VECTOR]
         return [*found, *[(child, form) for child in node.src[1:] for form in scalar]]
-    if node.op is _BARRIER or (node.op is _FOLD and layout.is_closed_by(node)):
+    if node.op in COLLECTORS or (node.op is _FOLD and layout.is_closed_by(node)):
         forms = [VECTOR]
     return [(child, form) for child in node.src for form in forms]
 
@@ -122,6 +127,8 @@ def _address(access: Node, layout: Layout) -> list[tuple[Node, Form]]:
     """What a READ or WRITE of vectors needs of its offset and gate."""
     if layout.is_contiguous(access):
         return [(access.src[1], FIRST)]
+    if layout.is_masked(access):
+        return [(access.src[1], FIRST), (access.src[-1], VECTOR)]
     gate = access.src[2 if access.op is _READ else 3 :]
     return [(child, EACH) for child in (access.src[1], *gate)]
 

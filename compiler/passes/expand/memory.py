@@ -17,6 +17,10 @@ def reads(made: Variants, node: Node) -> list[Node]:
         rows = zip(buffers, *columns, strict=True)
         pairs = zip(rows, made.widths(depends), strict=True)
         return [intern(_READ, node.dtype.vec(width), src) for src, width in pairs]
+    if made.layout.is_masked(node):
+        rows = zip(buffers, *_masked(made, node, depends), strict=True)
+        pairs = zip(rows, made.widths(depends), strict=True)
+        return [intern(_READ, node.dtype.vec(width), src) for src, width in pairs]
     return [_gather(made, node.dtype, rows) for rows in _lane_rows(made, node.src, depends)]
 
 
@@ -32,10 +36,21 @@ def writes(made: Variants, node: Node) -> list[Node]:
     if made.layout.is_contiguous(node):
         columns = [made.column(child, depends, FIRST) for child in addresses]
         return _writes(columns, full)
+    if made.layout.is_masked(node):
+        buffers = made.column(node.src[0], depends, VECTOR)
+        return _writes([buffers, *_masked(made, node, depends)], full)
     found: list[Node] = []
     for value, rows in zip(full, _lane_rows(made, addresses, depends), strict=True):
         found.extend(_scatter(made, value, rows))
     return found
+
+
+def _masked(made: Variants, node: Node, depends: int) -> list[list[Node]]:
+    """The first offset of each vector, and the gates of its lanes."""
+    offsets = made.column(node.src[1], depends, FIRST)
+    gates = made.column(node.src[-1], depends, VECTOR)
+    pairs = zip(gates, made.widths(depends), strict=True)
+    return [offsets, [made.widened(gate, width) for gate, width in pairs]]
 
 
 def _lane_rows(made: Variants, src: tuple[Node, ...], depends: int) -> list[list[tuple[Node, ...]]]:

@@ -1,0 +1,89 @@
+"""Targets without work-groups: products of matrices in register tiles, their columns in panels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compiler.ir import AxisKind
+from compiler.kernel.accesses import Access
+from compiler.kernel.axis import Axis
+from compiler.kernel.heuristics.draft import Draft, divisors, size_of, vectors_of
+from compiler.kernel.heuristics.product import find_product
+from compiler.kernel.opts import PadTo, Upcast
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """`columns` lie in vectors, `rows` are broadcast; neither need divide the axis."""
+
+    column: Axis
+    columns: int
+    row: Axis
+    rows: int
+
+
+def tile(draft: Draft) -> Draft:
+    """UPCAST columns (as vectors) and rows of a product, so that each load is used many times."""
+    product = None if draft.has_work_groups else find_product(draft)
+    if product is None:
+        return draft
+    tiles = [
+        *_tiles(draft, product.left, product.right),
+        *_tiles(draft, product.right, product.left),
+    ]
+    for best in sorted(tiles, key=lambda each: _worth(draft, each), reverse=True):
+        columns = _upcast(draft, best.column, best.columns)
+        tiled = None if columns is None else _upcast(columns, best.row, best.rows)
+        if tiled is not None:
+            return tiled
+    return draft
+
+
+def _upcast(draft: Draft, axis: Axis, amount: int) -> Draft | None:
+    """UPCAST, after PADTO where the axis is no multiple; None where that may not be."""
+    if amount == 1:
+        return draft
+    padded = draft if size_of(axis) % amount == 0 else draft.attempt(PadTo(axis.name, amount))
+    return None if padded is None else padded.attempt(Upcast(axis.name, amount))
+
+
+def _tiles(draft: Draft, vectors: Sequence[Access], scalars: Sequence[Access]) -> Iterator[_Tile]:
+    """Tiles whose columns are contiguous in `vectors` and whose rows only move `scalars`.
+
+    Besides the accumulators, registers hold a step's vectors and one scalar.
+    """
+    loops = draft.loops(AxisKind.GLOBAL)
+    columns = [c for c in loops if _contiguous(draft, vectors, c) and _fixed(draft, scalars, c)]
+    rows = [r for r in loops if _fixed(draft, vectors, r) and not _fixed(draft, scalars, r)]
+    for column in columns:
+        for row in rows:
+            for width in _widths(draft, size_of(column)):
+                step = vectors_of(draft, width) + 1
+                most = (draft.options.tile_registers - step) // (step - 1)
+                for height in range(1, min(most, draft.options.tile_rows, size_of(row)) + 1):
+                    yield _Tile(column, width, row, height)
+
+
+def _widths(draft: Draft, size: int) -> list[int]:
+    """Divisors, and whole vectors that reach beyond the end."""
+    lanes, most = draft.options.vector_lanes, draft.options.tile_columns
+    whole = [width for width in range(lanes, most + 1, lanes) if width < size + lanes]
+    return sorted({*divisors(size, most), *whole})
+
+
+def _worth(draft: Draft, each: _Tile) -> tuple[float, int, int]:
+    """Products per load of a step, less what is computed for nothing."""
+    vectors = vectors_of(draft, each.columns)
+    per_load = each.rows * vectors / (each.rows + vectors)
+    lanes = -(-size_of(each.column) // each.columns) * vectors * draft.options.vector_lanes
+    lines = -(-size_of(each.row) // each.rows) * each.rows
+    useful = size_of(each.column) / lanes * size_of(each.row) / lines
+    return useful * per_load, each.columns, each.rows
+
+
+def _contiguous(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
+    strides = [draft.stride(access, axis) for access in accesses]
+    return 1 in strides and all(stride in (0, 1) for stride in strides)
+
+
+def _fixed(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
+    return all(draft.stride(access, axis) == 0 for access in accesses)

@@ -1,0 +1,142 @@
+"""What an LDS opt keeps in local memory: for each LOAD, the elements that inner loops share.
+
+A panel covers the inner loops of a LOAD and is filled where they begin. On targets with work-groups
+those are at least all loops inside of the group; on others any number of inner loops. Of the panels
+that fit, the one that copies least is taken, and of those the smallest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from compiler.ir import AxisKind, Node, Op, toposort
+from compiler.kernel.axis import Axis
+from compiler.kernel.kernel import Kernel, closers, greatest, moving_axes, reduces, root_origin
+from compiler.target import Capabilities
+
+LANES = (AxisKind.UNROLL, AxisKind.UPCAST)
+_ITEMS = (AxisKind.LOCAL, AxisKind.GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The part of a buffer that one LOAD reads, over `axes`, the last one contiguous.
+
+    Lanes come last, so that they are vectors whatever the order of the buffer. `rounds` are the
+    reduce loops that fill it anew. `copies` counts the REDUCEs that read it apart from each other.
+    """
+
+    load: Node
+    name: str
+    axes: tuple[Axis, ...]
+    rounds: tuple[Axis, ...]
+    copies: int
+    times: int  # that it is filled
+
+    @property
+    def copied(self) -> int:
+        return self.times * self.elements * self.copies
+
+    @property
+    def elements(self) -> int:
+        return prod([greatest(axis.size) for axis in self.axes])
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * self.load.dtype.itemsize * self.copies
+
+    @property
+    def strides(self) -> Mapping[str, int]:
+        """By axis: how far apart neighbours are in the panel."""
+        step, found = 1, {}
+        for axis in reversed(self.axes):
+            found[axis.name] = step
+            step *= greatest(axis.size)
+        return found
+
+
+def staged_loads(kernel: Kernel) -> tuple[Node, ...]:
+    """The LOADs of buffers that are staged."""
+    loads = [node for node in toposort(kernel.ast) if node.op is Op.LOAD]
+    return tuple([load for load in loads if load.src[0].attr[0] in kernel.staged])
+
+
+def panels(kernel: Kernel, capabilities: Capabilities) -> Mapping[Node, Panel] | None:
+    """The panel of each staged LOAD; None where they do not fit in local memory."""
+    loads = staged_loads(kernel)
+    names = _names(loads)
+    left = capabilities.shared_bytes - partial_bytes(kernel)
+    found: dict[Node, Panel] = {}
+    for load in loads:
+        choices = _choices(kernel, load, names[load], capabilities)
+        fitting = [choice for choice in choices if choice.bytes <= left // len(loads)]
+        if not fitting:
+            return None
+        found[load] = min(fitting, key=lambda choice: (choice.copied, choice.elements))
+    return found
+
+
+def copied(kernel: Kernel, capabilities: Capabilities) -> int:
+    """How many elements all panels of a legal kernel copy."""
+    found = panels(kernel, capabilities)
+    assert found is not None, "LDS is legal"
+    return sum([panel.copied for panel in found.values()])
+
+
+def partial_bytes(kernel: Kernel) -> int:
+    """Local memory for the partial results of grouped reduces: one per work item and upcast."""
+    grouped = {root_origin(kernel, axis.origin) for axis in kernel.of_kind(AxisKind.GROUP)}
+    if not grouped:
+        return 0
+    kinds = (AxisKind.LOCAL, AxisKind.GROUP, AxisKind.UPCAST)
+    partials = prod([greatest(axis.size) for axis in kernel.of_kind(*kinds)])
+    return partials * sum(
+        [node.dtype.itemsize for node in reduces(kernel) if not grouped.isdisjoint(node.attr[1])]
+    )
+
+
+def _names(loads: tuple[Node, ...]) -> dict[Node, str]:
+    """lds2 for the first LOAD of buffer 2, lds2.l1 for the next."""
+    found: dict[Node, str] = {}
+    for load in loads:
+        slot = load.src[0].attr[0]
+        number = len([other for other in found if other.src[0].attr[0] == slot])
+        found[load] = f"lds{slot}.l{number}" if number else f"lds{slot}"
+    return found
+
+
+def _choices(kernel: Kernel, load: Node, name: str, capabilities: Capabilities) -> list[Panel]:
+    """Every panel of a LOAD."""
+    moving = moving_axes(kernel, load)
+    axes = [axis for axis in kernel.axes if root_origin(kernel, axis.origin) in moving]
+    closed = closers(toposort(kernel.ast))
+    copies = prod([len(closed[name]) for name in moving if name in closed])
+    outside = [axis for axis in kernel.axes if axis.kind not in LANES]
+    first = len(kernel.of_kind(AxisKind.GLOBAL, *_ITEMS)) if capabilities.has_local else 0
+    found: list[Panel] = []
+    for cut in range(first, len(outside) + 1):
+        outer = [axis for axis in outside[:cut] if axis in axes and axis.kind not in _ITEMS]
+        covered = [axis for axis in axes if axis not in outer]
+        if any(not isinstance(axis.size, int) for axis in covered):
+            continue
+        around = outside[: 1 + max([outside.index(axis) for axis in outer], default=-1)]
+        if capabilities.has_local:  # a group fills it once, however many items it has
+            around = [axis for axis in around if axis.kind not in _ITEMS]
+        rounds = tuple([axis for axis in outer if axis.kind is AxisKind.REDUCE])
+        times = prod([greatest(axis.size) for axis in around])
+        order = _in_order(kernel, load, covered)
+        found.append(Panel(load, name, order, rounds, copies, times))
+    return found
+
+
+def _in_order(kernel: Kernel, load: Node, covered: list[Axis]) -> tuple[Axis, ...]:
+    """Loops as they are nested, then lanes, those that are far apart in the buffer first."""
+    view = load.attr[0].views[-1]
+    strides = {n: s for (n, _), s in zip(kernel.domain, view.strides, strict=True)}
+
+    def apart(axis: Axis) -> int:
+        return greatest(strides[root_origin(kernel, axis.origin)]) * axis.step
+
+    loops = [axis for axis in covered if axis.kind not in LANES]
+    lanes = [axis for axis in covered if axis.kind in LANES]
+    return (*loops, *sorted(lanes, key=apart, reverse=True))
