@@ -39,7 +39,9 @@ from replay.worker import START
 
 T = TypeVar("T")
 START_LIMIT_S = 120.0
-_DEPTH = 3  # jobs a worker holds, so that it never waits for us
+_HELD_S = 0.1  # the work that a worker holds, so that it never waits for us
+_LEAST, _MOST = 2, 32  # jobs that it holds, whatever it has needed for one until now
+_PAUSE_S = 0.005  # between two looks at what has come, so that answers come by the dozen
 _LOG_BYTES = 4000
 _NEAR_THE_LIMIT = 0.8
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "Cannot allocate memory", "MemoryError")
@@ -113,6 +115,19 @@ class _Worker(Generic[T]):
     unsent: bytearray = field(default_factory=bytearray)
     is_ready: bool = False
     answered: int = 0
+    pace_s: float = _HELD_S / 3  # for one job, about
+    last_s: float = 0.0  # when it last answered
+
+    @property
+    def room(self) -> int:
+        """How many jobs it may hold."""
+        return max(_LEAST, min(_MOST, round(_HELD_S / max(self.pace_s, 1e-6))))
+
+    def keep_pace(self, now_s: float) -> None:
+        """An answer has come."""
+        self.answered += 1
+        self.pace_s += (now_s - self.last_s - self.pace_s) / 8
+        self.last_s = now_s
 
 
 def cores() -> int:
@@ -146,6 +161,8 @@ class _Dispatcher(Generic[T]):
         while workers := self._workers():
             now = time.monotonic()
             wait_s = max(0.0, min(worker.deadline for worker in workers) - now)
+            if all(len(worker.tasks) > _LEAST for worker in workers):
+                time.sleep(_PAUSE_S)
             for key, events in self._selector.select(wait_s):
                 if key.data.process.returncode is not None:
                     continue  # ended by an earlier event of this round
@@ -242,15 +259,17 @@ class _Dispatcher(Generic[T]):
             worker.deadline = time.monotonic() + self._crew.limits.time_s
         worker.tasks.append(task)
         if worker.is_ready:
-            self._send(worker, task.job.call)
+            worker.unsent += frame(task.job.call)  # written by `_fill`, with others
 
     def _fill(self, worker: _Worker[T]) -> None:
         """Give the worker what it may hold; end it when there is nothing left for it to do."""
-        while len(worker.tasks) < _DEPTH and not any(task.is_suspect for task in worker.tasks):
+        while len(worker.tasks) < worker.room and not any(task.is_suspect for task in worker.tasks):
             task = self._next_task(is_fresh=worker.answered == 0 and not worker.tasks)
             if task is None:
                 break
             self._feed(worker, task)
+        if worker.unsent:
+            self._write(worker)
         if not worker.tasks:
             self._end(worker)
             self._start_if_needed()
@@ -265,6 +284,8 @@ class _Dispatcher(Generic[T]):
             yield from self._receive(worker, body)
             if worker.process.returncode is not None:
                 return  # ended for what it said; what else it held is done by another
+        if worker.is_ready:
+            self._fill(worker)
 
     def _receive(self, worker: _Worker[T], body: bytes) -> Iterator[tuple[Job[T], Reply]]:
         message = _decode(body)
@@ -272,19 +293,19 @@ class _Dispatcher(Generic[T]):
             if message.wire != WIRE:
                 raise WorkerError(f"worker speaks version {message.wire}, {WIRE} is spoken here")
             worker.is_ready = True
-            worker.deadline = time.monotonic() + self._crew.limits.time_s
+            worker.last_s = time.monotonic()
+            worker.deadline = worker.last_s + self._crew.limits.time_s
             for task in worker.tasks:
-                self._send(worker, task.job.call)
-            self._fill(worker)
+                worker.unsent += frame(task.job.call)
             return
         task = worker.tasks.popleft()
         if isinstance(message, OutOfMemory):
             yield from self._blame(worker, task, message)
             return
-        worker.answered += 1
-        worker.deadline = time.monotonic() + self._crew.limits.time_s
+        now = time.monotonic()
+        worker.keep_pace(now)
+        worker.deadline = now + self._crew.limits.time_s
         yield task.job, message
-        self._fill(worker)
 
     def _expire(self, worker: _Worker[T]) -> Iterator[tuple[Job[T], Reply]]:
         if not worker.is_ready:
