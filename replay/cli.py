@@ -14,6 +14,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("demo", "replay.commands.demo", "Show the main job end to end on a real model."),
     ("capture", "replay.commands.capture", "Run a program and record every kernel it compiles."),
     ("run", "replay.commands.run", "Compile a corpus again and say what changed."),
+    ("merge", "replay.commands.merge", "Put the reports of shards together."),
     ("list", "replay.commands.list", "Print the records of a corpus, one a line."),
     ("show", "replay.commands.show", "Print all of one record."),
     ("diff", "replay.commands.diff", "Show how a kernel changed, or how two records differ."),

@@ -135,7 +135,9 @@ class Memory:
         """Write the cache; a place that cannot be written costs the next replay time, no more."""
         if not self._learned and not self._forgotten:
             return
-        tables = self._cache.tables
+        cache = _load(self._path)  # anew: another replay may have saved since
+        cache.normalized |= self._cache.normalized
+        tables = cache.tables
         for backend, learned in self._learned.items():
             fingerprint = self.fingerprints.of(backend)
             before = tables.pop(fingerprint, None)
@@ -148,7 +150,7 @@ class Memory:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             new = self._path.with_suffix(f".{os.getpid()}.new")  # another replay may save as well
-            new.write_bytes(msgspec.msgpack.encode(self._cache))
+            new.write_bytes(msgspec.msgpack.encode(cache))
             new.replace(self._path)
         except OSError:
             return

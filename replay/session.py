@@ -4,16 +4,17 @@ import importlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from corpus import Reader, Selection, open_reader, select
 from replay.approvals import read_ledger
 from replay.cluster import with_clusters
 from replay.environment import without_capture
-from replay.errors import UsageError
+from replay.errors import ReplayError, UsageError
 from replay.fingerprint import Memory, cache_path, identity_of
 from replay.fresh import compare
-from replay.gate import pass_or_fail, with_approvals
+from replay.gate import Gate, pass_or_fail, with_approvals
 from replay.invocation import Invocation
 from replay.journal import Journal
 from replay.patched import compile_ahead
@@ -184,7 +185,10 @@ def _runner(request: Request) -> Iterator[Runner]:
     if request.executor is None:
         yield run_jobs
         return
-    dask_executor = importlib.import_module("replay.dask_executor")  # an extra, and a second
+    try:
+        dask_executor = importlib.import_module("replay.dask_executor")  # an extra, and a second
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--executor: {error}; pip install kernel-replay[cluster]") from None
     with dask_executor.connected(request.executor) as runner:
         yield runner
 
@@ -216,6 +220,8 @@ def _chosen(reader: Reader, request: Request) -> tuple[Source, int]:
     total = len(reader)
     if request.selection != Selection():
         keys = [item.key for item in select(reader, request.selection)]
+        if not keys:
+            raise ReplayError(f"corpus {request.corpus}: no record was chosen; see `replay list`")
         chosen = tuple(key for key in keys if request.shard.has(key))
         return Source(reader, len(chosen), chosen), total
     if request.shard == WHOLE:
@@ -235,19 +241,35 @@ def _report(
     ledger = read_ledger(request.policy.parent / policy.approvals, invocation.today)
     results, clusters = with_clusters(with_approvals(found.ordered(), ledger))
     is_part = request.fresh is None and len(results) < total
+    is_shard = request.shard != WHOLE
+    damage = reader.why_damaged()
+    gate = pass_or_fail(results, policy, lost=reader.lost, damage=damage)
     return Report(
         corpus=str(request.corpus),
         mode=request.mode.value,
         baseline=request.baseline,
         results=results,
         clusters=clusters,
-        gate=pass_or_fail(results, policy, lost=reader.lost, damage=reader.why_damaged()),
+        gate=gate if results or not is_shard else Gate(passed=True, why=()),
         compiles=found.compiles,
         selected_from=total if is_part else None,
         notes=tuple(_notes(found, is_kept=request.fresh is None)),
         is_interrupted=found.is_interrupted,
+        shard=str(request.shard) if is_shard else None,
+        corpus_digest=_digest_of_keys(reader) if is_shard else None,
+        lost=reader.lost,
+        damage=damage,
         options=request.options,
     )
+
+
+def _digest_of_keys(reader: Reader) -> str:
+    """Name a corpus by its questions: the shards that are put together must be of one."""
+    digest = sha256()
+    keys = reader.keys()
+    for key in keys:
+        digest.update(key.encode())
+    return digest.hexdigest()
 
 
 def _notes(found: Replayed, *, is_kept: bool) -> list[str]:

@@ -79,16 +79,14 @@ class Job(Generic[T]):
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
-class Died:
+class Died(msgspec.Struct, frozen=True, tag="died"):
     """A worker that ended while it had the job, twice."""
 
     reason: str
     log: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(msgspec.Struct, frozen=True, tag="timed out"):
     seconds: float
 
 
@@ -159,21 +157,23 @@ class _Dispatcher(Generic[T]):
         for _ in range(self._crew.size):
             self._start_if_needed()
         while workers := self._workers():
-            now = time.monotonic()
-            wait_s = max(0.0, min(worker.deadline for worker in workers) - now)
             if all(len(worker.tasks) > _LEAST for worker in workers):
                 time.sleep(_PAUSE_S)
-            for key, events in self._selector.select(wait_s):
-                if key.data.process.returncode is not None:
-                    continue  # ended by an earlier event of this round
-                if events & selectors.EVENT_READ:
-                    yield from self._read(key.data)
-                else:
-                    self._write(key.data)
+            yield from self._look(min(worker.deadline for worker in workers))
             now = time.monotonic()
             for worker in self._workers():
                 if worker.deadline <= now and not _has_spoken(worker):
                     yield from self._expire(worker)
+
+    def _look(self, until_s: float) -> Iterator[tuple[Job[T], Reply]]:
+        """Wait for answers, or for room to write, and deal with what there is."""
+        for key, events in self._selector.select(max(0.0, until_s - time.monotonic())):
+            if key.data.process.returncode is not None:
+                continue  # ended by an earlier event of this round
+            if events & selectors.EVENT_READ:
+                yield from self._read(key.data)
+            else:
+                self._write(key.data)
 
     def close(self) -> None:
         """End every worker that is left."""

@@ -13,6 +13,7 @@ FORMATS: tuple[tuple[str, str], ...] = (
     ("markdown", "replay.reports.markdown"),
     ("sarif", "replay.reports.sarif"),
     ("html", "replay.reports.html"),
+    ("part", "replay.reports.part"),
 )
 
 

@@ -27,6 +27,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     toolchain: Mapping[str, str] = {}
     is_interrupted: bool = False
+    shard: str | None = None  # which part this is, as "2/4"
+    corpus_digest: str | None = None  # of all keys of the corpus, where this is a part
+    lost: int = 0  # records that the corpus says could not be stored
+    damage: tuple[str, ...] = ()  # what is wrong with its container
     options: str = ""  # of the command, as the commands that show more must repeat them
 
     @property
@@ -65,8 +69,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """0 passed, 1 gate failed, 3 nothing could be replayed, 130 interrupted."""
         if self.is_interrupted:
             return 130
-        if self.replayed == 0:
-            return 3
+        if self.replayed == 0 and not (self.shard and not self.results):
+            return 3  # a part may be empty, a whole may not
         return 0 if self.gate.passed else 1
 
     @property
