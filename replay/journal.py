@@ -7,6 +7,7 @@ frame that was cut short ends it. It is removed when its replay has come to its 
 
 import fcntl
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
@@ -20,7 +21,7 @@ from replay.outcome import Result
 from replay.wire import frame, take_frame
 
 _FORM = 1
-_BUFFER_BYTES = 1 << 14
+_FLUSH_EVERY_S = 0.5  # a replay that is killed loses so much
 
 
 class Phase(Enum):
@@ -63,6 +64,7 @@ class Journal:
         self._unsent = bytearray()
         self._descriptor: int | None = None
         self._is_open = False
+        self._flushed_s = 0.0
 
     @cached_property
     def _found(self) -> dict[tuple[Phase, str], Entry]:
@@ -77,13 +79,14 @@ class Journal:
     def note(self, entry: Entry) -> None:
         """Keep a result."""
         self._unsent += frame(entry)
-        if len(self._unsent) > _BUFFER_BYTES or not self._is_open:
+        if not self._is_open or time.monotonic() > self._flushed_s + _FLUSH_EVERY_S:
             self.flush()
 
     def flush(self) -> None:
         """Write what is kept. A full disk costs an interrupted replay its results, no more."""
         if not self._is_open:
             self._open()
+        self._flushed_s = time.monotonic()
         while self._unsent and self._descriptor is not None:
             try:
                 del self._unsent[: os.write(self._descriptor, self._unsent)]

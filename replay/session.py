@@ -1,6 +1,7 @@
 """One replay from a request to a report: what `run` prints, and `accept` works on."""
 
 import importlib
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from replay.recompile import Mode
 from replay.reports.model import Report, quoted
 from replay.run import replay
 from replay.shard import WHOLE, Shard
+from replay.signals import handling
 from replay.subject import why_no_subject
 from replay.toolchain import differences, toolchain
 from replay.worker import ROOT
@@ -86,7 +88,8 @@ def replay_corpus(request: Request, invocation: Invocation, progress: Progress) 
             found = compare(source, stack.enter_context(open_reader(request.fresh)))
         else:
             plan = stack.enter_context(planned(request, invocation))
-            found = replay(source, plan, progress)
+            with handling(signal.SIGTERM, signal.default_int_handler):  # as ctrl-C: CI sends it
+                found = replay(source, plan, progress)
             if plan.memory is not None:
                 plan.memory.save()
         return _report(request, invocation, policy, reader, found, total)

@@ -3,12 +3,12 @@
 import signal
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from replay.errors import GitError
+from replay.signals import handling
 
 
 def git(repository: Path, *arguments: str) -> str:
@@ -49,7 +49,7 @@ def resolve_revision(repository: Path, revision: str) -> str:
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
     """A directory with the tree of `revision`, for the length of a with block, however it ends."""
     commit = resolve_revision(repository, revision)
-    with _handling(signal.SIGTERM, signal.default_int_handler), _new_directory() as directory:
+    with handling(signal.SIGTERM, signal.default_int_handler), _new_directory() as directory:
         tree = directory / "tree"
         is_there = False
         try:
@@ -77,23 +77,10 @@ def _undisturbed() -> Iterator[None]:
     def later(number: int, _: object) -> None:
         came.append(number)
 
-    with _handling(signal.SIGINT, later), _handling(signal.SIGTERM, later):
+    with handling(signal.SIGINT, later), handling(signal.SIGTERM, later):
         yield
     for number in came[:1]:
         signal.raise_signal(number)
-
-
-@contextmanager
-def _handling(number: signal.Signals, handler: Callable[..., object]) -> Iterator[None]:
-    """Handle a signal so in the block; where only the main thread may say so, it does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def revision_of(path: Path) -> tuple[str | None, bool | None]:
