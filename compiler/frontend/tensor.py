@@ -16,6 +16,7 @@ from compiler.frontend import convert, dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions import (
     arrangement,
+    attention,
     creation,
     einsum,
     elementwise,
@@ -384,6 +385,8 @@ class Tensor:
     conv_transpose = method(window.conv_transpose)
     max_pool = max_pool2d = method(window.max_pool)
     avg_pool = avg_pool2d = method(window.avg_pool)
+
+    scaled_dot_product_attention = method(attention.scaled_dot_product_attention)
 
     # derivatives
     gradient = methods(gradient)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 from compiler.frontend import dtypes, graph
-from compiler.frontend.formulas import known_slope
+from compiler.frontend.formulas import known, known_slope
 from compiler.frontend.functions.elementwise import (
     abs_,
     add,
@@ -19,6 +19,7 @@ from compiler.frontend.functions.elementwise import (
     greater,
     less,
     multiply,
+    negative,
     signbit,
     square,
     subtract,
@@ -139,7 +140,12 @@ def _atan2(y: Value, x: Value) -> Value:
     ratio = where(equal(height, width), where(equal(height, 0.0), 0.0, 1.0), divide(height, width))
     angle = _atan(graph.cast(ratio, y.dtype))
     turned = subtract(math.pi, subtract(angle, 2 * _HALF_PI_LOW))
-    return copysign(where(signbit(x), turned, angle), y)
+    return known(
+        copysign(where(signbit(x), turned, angle), y),
+        (y, x),
+        lambda g, _: multiply(g, divide(x, add(square(x), square(y)))),
+        lambda g, _: negative(multiply(g, divide(y, add(square(x), square(y))))),
+    )
 
 
 def asinh(x: Value) -> Value:

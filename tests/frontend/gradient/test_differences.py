@@ -40,6 +40,7 @@ OF_REALS = [
     "softplus",
     "abs",
 ]
+BETWEEN_ONES = ["asin", "acos", "atan", "atanh", "asinh"]
 OF_POSITIVES = ["sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p"]
 
 
@@ -51,6 +52,15 @@ def test_functions_of_real_numbers(name):
 @pytest.mark.parametrize("name", OF_POSITIVES)
 def test_functions_of_positive_numbers(name):
     check(lambda x: getattr(x, name)(), positive(3, 5))
+
+
+@pytest.mark.parametrize("name", BETWEEN_ONES)
+def test_inverse_functions(name):
+    check(lambda x: getattr(x, name)(), numbers(3, 5) / 2)
+
+
+def test_functions_of_what_is_above_one():
+    check(lambda x: x.acosh(), positive(3, 5) + 1)
 
 
 def test_tan():
@@ -68,6 +78,7 @@ BINARY = {
     "remainder": lambda a, b: a % b,
     "hypot": lambda a, b: a.hypot(b),
     "logaddexp": lambda a, b: a.logaddexp(b),
+    "atan2": lambda a, b: a.atan2(b),
     "copysign": lambda a, b: a.copysign(b) + b,
     "of a number": lambda a, b: 3.0 / a - 2 * b + 1,
     "squares of a difference": lambda a, b: ((a - b) ** 2).mean(axis=0),
@@ -109,6 +120,9 @@ MOVES = {
     "concat with itself": lambda x: Tensor.concat([x, x * x], 1),
     "stack": lambda x: Tensor.stack([x, x * x]),
     "tril": lambda x: x.tril(),
+    "diff": lambda x: x.diff(),
+    "sort": lambda x: x.sort(),
+    "topk": lambda x: x.topk(2)[0],
     "contiguous": lambda x: (x * x).contiguous(),
 }
 
@@ -152,6 +166,12 @@ PRODUCTS = {
     "batches": ((2, 1, 3, 4), (5, 4, 2), lambda a, b: a @ b),
     "vector": ((4,), (4, 3), lambda a, b: a @ b),
     "outer": ((3,), (4,), lambda a, b: a.outer(b)),
+    "einsum": ((3, 4), (2, 4), lambda a, b: Tensor.einsum("ij,kj->ik", a, b)),
+    "transposed convolution": (
+        (1, 2, 4),
+        (2, 3, 3),
+        lambda a, b: a.conv_transpose(b, stride=2, padding=1),
+    ),
     "tensordot": ((2, 3, 4), (4, 3, 2), lambda a, b: a.tensordot(b, ((1, 2), (1, 0)))),
 }
 

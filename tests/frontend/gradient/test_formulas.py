@@ -76,6 +76,12 @@ def test_powers_at_a_base_or_an_exponent_of_0():
     assert gradient_of(lambda x: (b**x).sum(), [2.0, 2.0]) == [0, 0]
 
 
+def test_angles_have_slopes_on_the_diagonals():
+    one = Tensor(np.array([1.0, -1.0]), device="reference")
+    assert gradient_of(lambda y: y.atan2(one).sum(), [1.0, 1.0]) == [0.5, -0.5]
+    assert gradient_of(lambda x: one.atan2(x).sum(), [1.0, 1.0]) == [-0.5, 0.5]
+
+
 def test_what_goes_up_in_steps_has_no_slope():
     for name in ("floor", "ceil", "trunc", "round"):
         assert gradient_of(lambda x, name=name: (getattr(x, name)() * x).sum(), [2.0]) == [2]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from compiler import Tensor, nn
-from compiler.errors import ShapeError
+from compiler import Tensor, jit, nn
+from compiler.errors import OptionError, ShapeError
 
 
 @pytest.fixture
@@ -102,6 +102,35 @@ def test_gru_cell_mixes_old_and_new_by_its_gates(make):
     update = sigmoid(az + bz)
     new = np.tanh(an + sigmoid(ar + br) * bn)
     close(layer(x, h), (1 - update) * new + update * h.numpy())
+
+
+def test_dropout_leaves_out_its_share_and_makes_up_for_it():
+    x = Tensor(np.ones(10_000), device="reference")
+    y = nn.Dropout(0.25, seed=1, device="reference")(x, training=True).numpy()
+    assert set(y.tolist()) == {0.0, 1 / 0.75}
+    assert 0.23 < (y == 0).mean() < 0.27
+
+
+def test_dropout_draws_anew_in_each_call_and_alike_for_a_seed():
+    x = Tensor(np.ones(1000), device="reference")
+    layers = [nn.Dropout(0.5, seed, device="reference") for seed in (1, 1, 2)]
+    first, again, other = [layer(x, training=True).numpy().tobytes() for layer in layers]
+    assert first == again
+    assert len({first, other, layers[0](x, training=True).numpy().tobytes()}) == 3
+
+
+def test_dropout_does_nothing_outside_of_training():
+    x = Tensor(np.ones(3), device="reference")
+    assert nn.Dropout(0.5, 1, device="reference")(x) is x
+    with pytest.raises(OptionError, match="rate is 1"):
+        nn.Dropout(1, 1)
+
+
+def test_dropout_draws_anew_in_each_run_of_a_recorded_program():
+    layer, x = nn.Dropout(0.5, 1, device="reference"), Tensor(np.ones(100), device="reference")
+    program = jit(lambda x: layer(x, training=True), state=[layer.calls])
+    assert len({program(x).numpy().tobytes() for _ in range(4)}) == 4
+    assert layer.calls.numpy() == 4
 
 
 def test_cross_entropy_is_the_mean_of_minus_the_logarithm_of_what_the_label_got():
