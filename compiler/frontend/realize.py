@@ -17,6 +17,7 @@ from compiler.backends import Executable, open_device
 from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
 from compiler.frontend.graph import Kind, Value
+from compiler.frontend.launches import note_launch
 from compiler.frontend.recording import note, refuse_reading
 from compiler.frontend.schedule import Built, split
 from compiler.frontend.storage import Array, Storage, as_source, remember, storage_of
@@ -92,6 +93,7 @@ def _run(built: Built) -> None:
     executable([buffer, *[storage.on_device() for storage in inputs]], {})
     output = Storage(root.device, root.dtype, root.size, buffer=buffer)
     note(executable, output, inputs)
+    note_launch()
     remember(root, output)
 
 

@@ -13,9 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler import open_device
 from compiler.errors import DeviceError, ModelError
-from compiler.frontend.onnx import default_feed, load, run
+from compiler.frontend.onnx import default_feed, from_proto, load, run
 from compiler.frontend.onnx.command import relative_error
-from compiler.frontend.onnx.model import from_proto
 from compiler.onnx import main
 
 MODELS = Path(__file__).parents[2] / ".models/speechmos/dnsmos_models"

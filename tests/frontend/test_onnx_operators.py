@@ -6,8 +6,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from compiler.errors import ModelError
-from compiler.frontend.onnx import evaluate_reference, run
-from compiler.frontend.onnx.model import from_proto
+from compiler.frontend.onnx import evaluate_reference, from_proto, run
 from compiler.frontend.onnx.operators import OPERATORS
 
 F = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)

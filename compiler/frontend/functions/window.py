@@ -65,7 +65,7 @@ def _sum_of_windows(x: Value, weight: Value, how: Geometry) -> Value:
     batch, channels = x.shape[:2]
     outputs, kernel = weight.shape[0] // groups, weight.shape[2:]
     padded = _pad(x, how.padding, 0)
-    seen = _windows(padded, kernel, how.strides, how.dilations)  # n c *out *kernel
+    seen = windows(padded, kernel, how.strides, how.dilations)  # n c *out *kernel
     places = seen.shape[2 : 2 + dims]
     seen = graph.reshape(seen, (batch, groups, 1, channels // groups, *seen.shape[2:]))
     order = (0, 1, 2, *range(4, 4 + dims), 3, *range(4 + dims, 4 + 2 * dims))
@@ -175,7 +175,7 @@ def _pool(
     sizes = per_axis(kernel, dims, "kernel")
     filler = graph.identity(op, x.dtype)
     padded = _pad(x, _padding(padding, dims), filler)
-    seen = _windows(padded, sizes, sizes if stride is None else stride, dilation)
+    seen = windows(padded, sizes, sizes if stride is None else stride, dilation)
     return graph.reduce(op, seen, tuple(range(seen.ndim - dims, seen.ndim)))
 
 
@@ -193,7 +193,7 @@ def _pad(x: Value, pairs: Pairs, filler: Number) -> Value:
     return movement.pad(x, widths, constant_values=filler)
 
 
-def _windows(x: Value, kernel: Sequence[int], stride: PerAxis, dilation: PerAxis) -> Value:
+def windows(x: Value, kernel: Sequence[int], stride: PerAxis, dilation: PerAxis) -> Value:
     """(*lead, *spatial) as (*lead, *windows, *places in a window)."""
     dims = len(kernel)
     steps, gaps = per_axis(stride, dims, "stride"), per_axis(dilation, dims, "dilation")

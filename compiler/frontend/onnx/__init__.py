@@ -1,8 +1,13 @@
 """ONNX models as lazy values. The third-party package `onnx` is imported here and nowhere else."""
 
+from compiler.frontend.onnx.backend import Backend
+from compiler.frontend.onnx.decode import from_proto, load
 from compiler.frontend.onnx.feeds import default_feed
-from compiler.frontend.onnx.model import Input, Model, load
+from compiler.frontend.onnx.model import Input, Model
 from compiler.frontend.onnx.reference import evaluate_reference
-from compiler.frontend.onnx.run import run
+from compiler.frontend.onnx.run import run, run_any
 
-__all__ = ["Input", "Model", "default_feed", "evaluate_reference", "load", "run"]
+__all__ = [
+    "Backend", "Input", "Model", "default_feed", "evaluate_reference", "from_proto", "load", "run",
+    "run_any",
+]  # fmt: skip

@@ -1,15 +1,26 @@
 """What an operator is given: the inputs of one node and its attributes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from compiler.errors import ModelError
 from compiler.frontend.graph import Value
-from compiler.frontend.onnx.model import Attribute
+from compiler.frontend.onnx.model import Attribute, Graph
 from compiler.frontend.realize import to_numpy
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """An ONNX sequence: values one after the other, of shapes of their own."""
+
+    items: tuple[Value, ...]
+
+
+Item: TypeAlias = Value | Series | None  # what a name stands for; None: left out, or nothing in it
+Evaluate: TypeAlias = Callable[[Graph, Sequence[Item]], tuple[Item, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +30,40 @@ class Call:
     op: str
     name: str
     opset: int
-    inputs: tuple[Value | None, ...]
+    inputs: tuple[Item, ...]
     attributes: Mapping[str, Attribute]
     device: str
     outputs: int  # how many are asked for
+    evaluate: Evaluate  # runs a graph among the attributes, which sees all names around it
+
+    def item(self, index: int) -> Item:
+        """An input of any form, or None where it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
 
     def value(self, index: int) -> Value:
-        """A required input."""
+        """A required tensor."""
         found = self.optional(index)
         if found is None:
-            raise ModelError(f"{self.op} {self.name}: input {index} is missing")
+            raise self.error(f"input {index} is missing")
         return found
 
     def optional(self, index: int) -> Value | None:
-        """An input, or None where it is left out."""
-        return self.inputs[index] if index < len(self.inputs) else None
+        """A tensor, or None where it is left out."""
+        found = self.item(index)
+        if isinstance(found, Series):
+            raise self.error(f"input {index} is a sequence, expected a tensor")
+        return found
 
-    def values(self) -> tuple[Value, ...]:
-        """All inputs of an operator that takes any number."""
-        return tuple([value for value in self.inputs if value is not None])
+    def series(self, index: int) -> Series:
+        """A required sequence."""
+        found = self.item(index)
+        if not isinstance(found, Series):
+            raise self.error(f"input {index} is no sequence")
+        return found
+
+    def values(self, start: int = 0) -> tuple[Value, ...]:
+        """All tensors, from the first or a later one, of an operator that takes any number."""
+        return tuple([value for value in self.inputs[start:] if isinstance(value, Value)])
 
     def ints(self, index: int) -> tuple[int, ...] | None:
         """The numbers in an input that shapes depend on: they are needed before anything runs."""
@@ -49,6 +75,10 @@ class Call:
         """The numbers in an input, computed now."""
         return tuple(to_numpy(self.value(index)).reshape(-1).tolist())
 
+    def number(self, index: int, default: float) -> float:
+        """The only number in an input, computed now, or the default."""
+        return default if self.optional(index) is None else self.numbers(index)[0]
+
     def attribute(self, name: str, default: T) -> T:
         """An attribute, or its default."""
         found: T = self.attributes.get(name, default)
@@ -57,8 +87,21 @@ class Call:
     def axes(self, index: int = 1) -> tuple[int, ...] | None:
         """Axes: an attribute in old operators, an input in new ones."""
         if "axes" in self.attributes:
-            return tuple(self.attributes["axes"])
+            found = self.attributes["axes"]
+            return (found,) if isinstance(found, int) else tuple(found)
         return self.ints(index)
 
+    def graph(self, name: str) -> Graph:
+        """A required graph among the attributes."""
+        found = self.attributes.get(name)
+        if not isinstance(found, Graph):
+            raise self.error(f"attribute {name} is no graph")
+        return found
 
-Operator: TypeAlias = Callable[[Call], Value | tuple[Value, ...]]
+    def error(self, fact: str) -> ModelError:
+        """An error that names this node."""
+        return ModelError(f"{self.op} {self.name}: {fact}")
+
+
+Result: TypeAlias = Item | tuple[Item, ...]
+Operator: TypeAlias = Callable[[Call], Result]

@@ -19,7 +19,7 @@ def default_feed(
 ) -> dict[str, Array]:
     """The given arrays, and for every other input normal numbers (small integers, coins)."""
     bound, feed = dict(dims or {}), dict(given or {})
-    names = {dim for item in model.inputs for dim in item.shape if isinstance(dim, str)}
+    names = {dim for item in model.inputs for dim in item.shape or () if isinstance(dim, str)}
     unknown = sorted(set(bound) - names)
     if unknown:
         listed = ", ".join(sorted(names)) or "none"
@@ -32,7 +32,7 @@ def default_feed(
 
 
 def _array(item: Input, dims: Mapping[str, int], random: np.random.Generator) -> Array:
-    shape = [dims.get(dim, UNBOUND) if isinstance(dim, str) else dim for dim in item.shape]
+    shape = [dims.get(dim, UNBOUND) if isinstance(dim, str) else dim for dim in item.shape or ()]
     dtype = as_dtype(item.dtype)
     if dtype.is_float:
         return random.standard_normal(shape).astype(to_numpy(dtype))

@@ -1,64 +1,71 @@
-"""Evaluates a model: each node becomes lazy values, the outputs are realized together."""
+"""Runs a model on arrays: the outputs are realized together."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from compiler.errors import ModelError
 from compiler.frontend.graph import Value
-from compiler.frontend.onnx.call import Call
-from compiler.frontend.onnx.model import Model, NodeProto
-from compiler.frontend.onnx.operators import OPERATORS
+from compiler.frontend.onnx.call import Item, Series
+from compiler.frontend.onnx.evaluate import check_operators, evaluate
+from compiler.frontend.onnx.model import Form, Input, Model
 from compiler.frontend.realize import realize, to_numpy
 from compiler.frontend.storage import Array, from_array
+
+Fed: TypeAlias = Array | Sequence[Array] | None  # an array, a sequence of them, an empty optional
 
 
 def run(model: Model, feed: Mapping[str, Array], device: str = "llvm") -> dict[str, Array]:
     """The outputs by name. Raises ModelError for unsupported operators and for a wrong feed."""
+    found = {}
+    for name, output in run_any(model, feed, device).items():
+        if output is None or isinstance(output, list):
+            raise ModelError(f"output {name}: is a sequence or optional, use run_any")
+        found[name] = output
+    return found
+
+
+def run_any(
+    model: Model, feed: Mapping[str, Fed], device: str = "llvm"
+) -> dict[str, Array | list[Array] | None]:
+    """`run` for models with sequences (lists) and optionals (None) among inputs and outputs."""
     check_operators(model)
-    outputs = evaluate(model, feed, device)
-    computed = realize(list(outputs.values()))
-    return {name: to_numpy(value) for name, value in zip(outputs, computed, strict=True)}
+    inputs = {item.name: _fed(item, feed, device) for item in model.inputs}
+    outputs = evaluate(model, inputs, device)
+    values = [value for item in outputs for value in _values(item)]
+    computed = iter([to_numpy(value) for value in realize(values)])
+    return {
+        name: [next(computed) for _ in item.items]
+        if isinstance(item, Series)
+        else (None if item is None else next(computed))
+        for name, item in zip(model.outputs, outputs, strict=True)
+    }
 
 
-def check_operators(model: Model) -> None:
-    """Raise one ModelError that lists every unsupported operator with how often it is used."""
-    missing = Counter(
-        f"{node.domain}.{node.op}" if node.domain else node.op
-        for node in model.nodes
-        if node.domain or node.op not in OPERATORS
-    )
-    if missing:
-        listed = ", ".join(f"{name} x{count}" for name, count in sorted(missing.items()))
-        raise ModelError(f"unsupported operators: {listed}")
+def _values(item: Item) -> tuple[Value, ...]:
+    match item:
+        case None:
+            return ()
+        case Series(items):
+            return items
+        case _:
+            return (item,)
 
 
-def evaluate(model: Model, feed: Mapping[str, Array], device: str) -> dict[str, Value]:
-    """The outputs as lazy values."""
-    values = {name: from_array(array, device) for name, array in model.initializers.items()}
-    for item in model.inputs:
-        if item.name not in feed:
-            raise ModelError(f"input {item.name}: is not fed")
-        array = feed[item.name]
-        if array.ndim != len(item.shape) or array.dtype != item.dtype:
-            expected = f"{item.dtype}{list(item.shape)}"
-            raise ModelError(
-                f"input {item.name}: fed {array.dtype}{list(array.shape)}, expected {expected}"
-            )
-        values[item.name] = from_array(array, device)
-    for node in model.nodes:
-        values.update(_outputs(node, values, model.opset, device))
-    return {name: values[name] for name in model.outputs}
-
-
-def _outputs(
-    node: NodeProto, values: Mapping[str, Value], opset: int, device: str
-) -> dict[str, Value]:
-    inputs = tuple([values[name] if name else None for name in node.inputs])
-    call = Call(
-        node.op, node.name, opset, inputs, node.attributes, device, outputs=len(node.outputs)
-    )
-    result = OPERATORS[node.op](call)
-    found = result if isinstance(result, tuple) else (result,)
-    if len(found) < len([name for name in node.outputs if name]):
-        raise ModelError(f"{node.op} {node.name}: only {len(found)} outputs are supported")
-    return {name: value for name, value in zip(node.outputs, found, strict=False) if name}
+def _fed(item: Input, feed: Mapping[str, Fed], device: str) -> Item:
+    if item.name not in feed:
+        raise ModelError(f"input {item.name}: is not fed")
+    fed = feed[item.name]
+    if fed is None and item.form is Form.OPTIONAL:
+        return None
+    if isinstance(fed, list | tuple) and item.form is not Form.TENSOR:
+        return Series(tuple([from_array(array, device) for array in fed]))
+    if fed is None or isinstance(fed, list | tuple) or item.form is Form.SEQUENCE:
+        raise ModelError(f"input {item.name}: is a {item.form.name.lower()}, fed {type(fed)}")
+    array: Array = fed  # type: ignore[assignment]  # a sequence of arrays is a list or a tuple
+    rank = array.ndim if item.shape is None else len(item.shape)
+    if array.ndim != rank or array.dtype != item.dtype:
+        expected = f"{item.dtype}{'' if item.shape is None else list(item.shape)}"
+        raise ModelError(
+            f"input {item.name}: fed {array.dtype}{list(array.shape)}, expected {expected}"
+        )
+    return from_array(array, device)

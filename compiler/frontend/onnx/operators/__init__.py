@@ -1,25 +1,46 @@
-"""Every supported operator by name. To add one: a function and a line in the table of its topic."""
+"""Every supported operator by name. To add one: a function and a line in the table of its topic.
+
+Operators without a line are computed by ONNX's own definition of them, where there is one.
+"""
 
 from collections.abc import Mapping
 
 from compiler.frontend.onnx.call import Operator
 from compiler.frontend.onnx.operators import (
+    activations,
+    control,
     elementwise,
     linalg,
     movement,
     normalize,
+    quantize,
+    recurrent,
     reduce,
+    regions,
+    resize,
+    select,
+    sequence,
     shapes,
+    signal,
     window,
 )
 
 OPERATORS: Mapping[str, Operator] = {
+    **activations.OPERATORS,
+    **control.OPERATORS,
     **elementwise.OPERATORS,
     **linalg.OPERATORS,
     **movement.OPERATORS,
     **normalize.OPERATORS,
+    **quantize.OPERATORS,
+    **recurrent.OPERATORS,
     **reduce.OPERATORS,
+    **regions.OPERATORS,
+    **resize.OPERATORS,
+    **select.OPERATORS,
+    **sequence.OPERATORS,
     **shapes.OPERATORS,
+    **signal.OPERATORS,
     **window.OPERATORS,
 }
 

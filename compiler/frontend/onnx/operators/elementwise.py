@@ -1,16 +1,19 @@
 """Operators on elements."""
 
+import math
 from collections.abc import Callable
 from functools import reduce
 
 import onnx
 
-from compiler.errors import ModelError
+from compiler.errors import DTypeError
 from compiler.frontend import graph
+from compiler.frontend.dtypes import as_dtype
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import floats
+from compiler.frontend.functions import floats, inverse
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
+from compiler.ir import BOOL, UINT8, DType
 
 
 def _unary(function: Callable[[Value], Value]) -> Operator:
@@ -58,38 +61,47 @@ def _clip(call: Call) -> Value:
     )
 
 
-def _leaky_relu(call: Call) -> Value:
-    x = call.value(0)
-    return ew.where(ew.less(x, 0), ew.multiply(x, float(call.attribute("alpha", 0.01))), x)
-
-
-def _prelu(call: Call) -> Value:
-    x, slope = call.value(0), call.value(1)
-    return ew.where(ew.less(x, 0), ew.multiply(x, slope), x)
-
-
-def _elu(call: Call) -> Value:
-    x, alpha = call.value(0), float(call.attribute("alpha", 1.0))
-    return ew.where(ew.less(x, 0), ew.multiply(floats.expm1(x), alpha), x)
-
-
-def _hard_sigmoid(call: Call) -> Value:
-    alpha, beta = float(call.attribute("alpha", 0.2)), float(call.attribute("beta", 0.5))
-    return ew.clip(ew.add(ew.multiply(call.value(0), alpha), beta), 0.0, 1.0)
-
-
-def _hard_swish(call: Call) -> Value:
-    x = call.value(0)
-    return ew.multiply(x, ew.clip(ew.add(ew.multiply(x, 1.0 / 6.0), 0.5), 0.0, 1.0))
-
-
 def _cast(call: Call) -> Value:
-    code = call.attribute("to", 0)
+    return graph.cast(call.value(0), _dtype(call, "to"))
+
+
+def _cast_like(call: Call) -> Value:
+    return graph.cast(call.value(0), call.value(1).dtype)
+
+
+def _bit_cast(call: Call) -> Value:
+    x, dtype = call.value(0), _dtype(call, "to")
+    if BOOL in (x.dtype, dtype):  # a byte of 0 or 1
+        byte = graph.cast(x, UINT8) if x.dtype is BOOL else graph.bitcast(x, UINT8)
+        return graph.cast(byte, BOOL) if dtype is BOOL else graph.bitcast(byte, dtype)
+    if x.dtype.bits != dtype.bits:
+        raise call.error(f"{x.dtype} to {dtype}: differ in width")
+    return graph.bitcast(x, dtype)
+
+
+def _dtype(call: Call, name: str) -> DType:
+    code = call.attribute(name, 0)
     try:
-        return ew.astype(call.value(0), onnx.helper.tensor_dtype_to_np_dtype(code))
-    except (KeyError, TypeError):
-        name = onnx.TensorProto.DataType.Name(code)
-        raise ModelError(f"Cast {call.name}: to {name}, which tensors do not have") from None
+        return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
+    except (KeyError, TypeError, DTypeError):
+        wanted = onnx.TensorProto.DataType.Name(code)
+        raise call.error(f"to {wanted}, which tensors do not have") from None
+
+
+def _bit_shift(call: Call) -> Value:
+    is_left = call.attribute("direction", "") == "LEFT"
+    shift = ew.bitwise_left_shift if is_left else ew.bitwise_right_shift
+    return shift(call.value(0), call.value(1))
+
+
+def _is_inf(call: Call) -> Value:
+    x = call.value(0)
+    found = [
+        ew.equal(x, sign * math.inf)
+        for name, sign in (("detect_positive", 1), ("detect_negative", -1))
+        if call.attribute(name, 1)
+    ]
+    return reduce(ew.logical_or, found, graph.full(0, BOOL, x.shape, x.device))
 
 
 def _where(call: Call) -> Value:
@@ -106,29 +118,35 @@ def _mean(call: Call) -> Value:
 
 OPERATORS: dict[str, Operator] = {
     "Abs": _unary(ew.abs_),
+    "Acos": _unary(inverse.acos),
+    "Acosh": _unary(inverse.acosh),
     "Add": _binary(ew.add),
     "And": _binary(ew.logical_and),
+    "Asin": _unary(inverse.asin),
+    "Asinh": _unary(inverse.asinh),
+    "Atan": _unary(inverse.atan),
+    "Atanh": _unary(inverse.atanh),
+    "BitCast": _bit_cast,
+    "BitShift": _bit_shift,
     "BitwiseAnd": _binary(ew.bitwise_and),
     "BitwiseNot": _unary(ew.bitwise_invert),
     "BitwiseOr": _binary(ew.bitwise_or),
     "BitwiseXor": _binary(ew.bitwise_xor),
     "Cast": _cast,
+    "CastLike": _cast_like,
     "Ceil": _unary(ew.ceil),
     "Clip": _clip,
     "Cos": _unary(floats.cos),
     "Cosh": _unary(floats.cosh),
     "Div": _divide,
-    "Elu": _elu,
     "Equal": _binary(ew.equal),
     "Erf": _unary(floats.erf),
     "Exp": _unary(floats.exp),
     "Floor": _unary(ew.floor),
     "Greater": _binary(ew.greater),
     "GreaterOrEqual": _binary(ew.greater_equal),
-    "HardSigmoid": _hard_sigmoid,
-    "HardSwish": _hard_swish,
+    "IsInf": _is_inf,
     "IsNaN": _unary(ew.isnan),
-    "LeakyRelu": _leaky_relu,
     "Less": _binary(ew.less),
     "LessOrEqual": _binary(ew.less_equal),
     "Log": _unary(floats.log),
@@ -140,16 +158,12 @@ OPERATORS: dict[str, Operator] = {
     "Neg": _unary(ew.negative),
     "Not": _unary(ew.logical_not),
     "Or": _binary(ew.logical_or),
-    "PRelu": _prelu,
     "Pow": _power,
     "Reciprocal": _unary(floats.reciprocal),
-    "Relu": _unary(floats.relu),
     "Round": _unary(ew.round_),
-    "Sigmoid": _unary(floats.sigmoid),
     "Sign": _unary(ew.sign),
     "Sin": _unary(floats.sin),
     "Sinh": _unary(floats.sinh),
-    "Softplus": _unary(floats.softplus),
     "Sqrt": _unary(floats.sqrt),
     "Sub": _binary(ew.subtract),
     "Sum": _sum,

@@ -1,5 +1,7 @@
-"""Matrix products."""
+"""Matrix products and their like."""
 
+from compiler.frontend.functions.determinant import det
+from compiler.frontend.functions.einsum import einsum
 from compiler.frontend.functions.elementwise import add, multiply
 from compiler.frontend.functions.linalg import matmul
 from compiler.frontend.functions.movement import matrix_transpose
@@ -23,4 +25,17 @@ def _scaled(x: Value, factor: float) -> Value:
     return x if factor == 1.0 else multiply(x, factor)
 
 
-OPERATORS: dict[str, Operator] = {"Gemm": _gemm, "MatMul": _matmul}
+def _einsum(call: Call) -> Value:
+    return einsum(call.attribute("equation", ""), *call.values())
+
+
+def _det(call: Call) -> Value:
+    return det(call.value(0))
+
+
+OPERATORS: dict[str, Operator] = {
+    "Det": _det,
+    "Einsum": _einsum,
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+}

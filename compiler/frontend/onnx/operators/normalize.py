@@ -1,7 +1,7 @@
 """Softmax and normalisations."""
 
 from compiler.errors import ModelError
-from compiler.frontend import graph
+from compiler.frontend import dtypes, graph
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import floats, reduce
 from compiler.frontend.functions.creation import full_like
@@ -30,12 +30,28 @@ def _per_channel(value: Value, ndim: int) -> Value:
     return graph.reshape(value, (1, value.size) + (1,) * (ndim - 2))
 
 
-def _batch_norm(call: Call) -> Value:
+def _batch_norm(call: Call) -> Value | tuple[Value, ...]:
+    """In training, by the statistics of the batch, which move the running ones."""
     x = call.value(0)
-    scale, bias, mean, var = [_per_channel(call.value(i), x.ndim) for i in range(1, 5)]
+    scale, bias, mean, var = [call.value(i) for i in range(1, 5)]
     eps = float(call.attribute("epsilon", 1e-5))
+    if not call.attribute("training_mode", 0):
+        return _normalized(x, scale, bias, mean, var, eps)
+    axes = (0, *range(2, x.ndim))
+    batch_mean, batch_var = reduce.mean(x, axes), reduce.var(x, axes)
+    kept = float(call.attribute("momentum", 0.9))
+
+    def moved(old: Value, new: Value) -> Value:
+        return ew.add(ew.multiply(old, kept), ew.multiply(new, 1 - kept))
+
+    result = _normalized(x, scale, bias, batch_mean, batch_var, eps)
+    return result, moved(mean, batch_mean), moved(var, batch_var)
+
+
+def _normalized(x: Value, scale: Value, bias: Value, mean: Value, var: Value, eps: float) -> Value:
+    scale, bias, mean, var = [_per_channel(value, x.ndim) for value in (scale, bias, mean, var)]
     factor = ew.divide(scale, floats.sqrt(ew.add(var, eps)))
-    return ew.add(ew.multiply(ew.subtract(x, mean), factor), bias)
+    return graph.cast(ew.add(ew.multiply(ew.subtract(x, mean), factor), bias), x.dtype)
 
 
 def _instance_norm(call: Call) -> Value:
@@ -57,17 +73,53 @@ def _layer_norm(call: Call) -> tuple[Value, ...]:
 
 
 def _dropout(call: Call) -> tuple[Value, ...]:
-    if call.optional(2) is not None and call.numbers(2)[0]:
+    is_training = bool(call.optional(2) is not None and call.numbers(2)[0])
+    if is_training and call.number(1, 0.5):
         raise ModelError(f"Dropout {call.name}: training mode is not supported")
     x = call.value(0)
     return x, full_like(x, 1, dtype=BOOL)
+
+
+def _local_response(call: Call) -> Value:
+    """Divided by a power of the squares of the channels around."""
+    x, size = call.value(0), int(call.attribute("size", 1))
+    before = (size - 1) // 2
+    widths = [(0, 0)] * x.ndim
+    widths[1] = (before, size - 1 - before)
+    around = graph.windows(graph.pad(ew.square(x), tuple(widths)), 1, size)
+    total = reduce.sum_(around, 2)
+    scaled = ew.multiply(total, float(call.attribute("alpha", 1e-4)) / size)
+    base = ew.add(scaled, float(call.attribute("bias", 1.0)))
+    return ew.divide(x, ew.power(base, float(call.attribute("beta", 0.75))))
+
+
+def _lp_norm(call: Call) -> Value:
+    x, p = call.value(0), int(call.attribute("p", 2))
+    axis = as_axis(call.attribute("axis", -1), x.ndim)
+    if p == 1:
+        length = reduce.sum_(ew.abs_(x), axis, keepdims=True)
+    else:
+        length = reduce.vector_norm(x, axis, keepdims=True)
+    return ew.where(ew.equal(length, 0), ew.constant(x, 0), ew.divide(x, length))
+
+
+def _rms_norm(call: Call) -> Value:
+    x, scale = call.value(0), call.value(1)
+    axes = tuple(range(as_axis(call.attribute("axis", -1), x.ndim), x.ndim))
+    wide = graph.cast(x, dtypes.accumulator(x.dtype))
+    square = reduce.mean(ew.square(wide), axes, keepdims=True)
+    root = floats.sqrt(ew.add(square, float(call.attribute("epsilon", 1e-5))))
+    return graph.cast(ew.multiply(graph.cast(ew.divide(wide, root), x.dtype), scale), scale.dtype)
 
 
 OPERATORS: dict[str, Operator] = {
     "BatchNormalization": _batch_norm,
     "Dropout": _dropout,
     "InstanceNormalization": _instance_norm,
+    "LRN": _local_response,
     "LayerNormalization": _layer_norm,
     "LogSoftmax": _log_softmax,
+    "LpNormalization": _lp_norm,
+    "RMSNormalization": _rms_norm,
     "Softmax": _softmax,
 }

@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import floats, reduce
+from compiler.frontend.functions import floats, reduce, scan
 from compiler.frontend.functions.creation import full_like
 from compiler.frontend.functions.indexing import getitem
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
+from compiler.frontend.shapes import as_axis
 from compiler.ir import Op
 
 
@@ -68,9 +69,27 @@ def _position(function: Callable[..., Value]) -> Operator:
     return operator
 
 
+def _running(function: Callable[..., Value]) -> Operator:
+    """Sums or products of what comes before an element, with or without it, from either end."""
+
+    def operator(call: Call) -> Value:
+        x = call.value(0)
+        axis = as_axis(int(call.numbers(1)[0]), x.ndim)
+        backwards = (axis,) if call.attribute("reverse", 0) else ()
+        exclusive = bool(call.attribute("exclusive", 0))
+        turned = graph.flip(x, backwards)
+        found = function(turned, axis, dtype=x.dtype, include_initial=exclusive)
+        bounds = tuple([(0, size) for size in x.shape])  # an exclusive one has a start, and no end
+        return graph.flip(graph.shrink(found, bounds), backwards)
+
+    return operator
+
+
 OPERATORS: dict[str, Operator] = {
     "ArgMax": _position(reduce.argmax),
     "ArgMin": _position(reduce.argmin),
+    "CumProd": _running(scan.cumprod),
+    "CumSum": _running(scan.cumsum),
     "ReduceL1": _over_axes(_l1),
     "ReduceL2": _over_axes(_l2),
     "ReduceLogSum": _over_axes(_log_sum),

@@ -1,9 +1,10 @@
 """Operators that give constants and shapes: the host knows their results without a kernel."""
 
 import numpy as np
+import onnx
 
 from compiler.errors import ModelError
-from compiler.frontend.functions.creation import full
+from compiler.frontend.functions.creation import eye, full
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.storage import from_array
@@ -39,9 +40,18 @@ def _range(call: Call) -> Value:
     return from_array(np.arange(start, limit, delta).astype(dtype), call.device)
 
 
+def _eye_like(call: Call) -> Value:
+    x = call.value(0)
+    code = call.attribute("dtype", 0)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(code) if code else x.dtype
+    rows, columns = x.shape
+    return eye(rows, columns, k=call.attribute("k", 0), dtype=dtype, device=call.device)
+
+
 OPERATORS: dict[str, Operator] = {
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
+    "EyeLike": _eye_like,
     "Range": _range,
     "Shape": _shape,
     "Size": _size,

@@ -1,0 +1,84 @@
+"""Operators that ONNX itself defines by other operators: their bodies."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import onnx
+
+from compiler.frontend.dtypes import to_numpy
+from compiler.frontend.graph import Value
+from compiler.frontend.onnx.call import Item, Series
+from compiler.frontend.onnx.decode import attribute_value, function_of
+from compiler.frontend.onnx.model import Function, NodeProto
+
+
+def has_body(node: NodeProto, opsets: Mapping[str, int]) -> bool:
+    """Whether ONNX says how to compute the operator by others."""
+    schema = _schema(node.op, node.domain, opsets.get(node.domain, 1))
+    return schema is not None and bool(
+        schema.function_opset_versions or schema.context_dependent_function_opset_versions
+    )
+
+
+def body_of(node: NodeProto, inputs: Sequence[Item], opsets: Mapping[str, int]) -> Function:
+    """The function that computes `node`; `has_body` holds. Some depend on the inputs' types."""
+    opset = opsets.get(node.domain, 1)
+    schema = _schema(node.op, node.domain, opset)
+    assert schema is not None
+    given = schema.attributes.items()
+    defaults = {name: attribute_value(a.default_value) for name, a in given if a.default_value.name}
+    versions = schema.function_opset_versions
+    if versions:
+        text = schema.get_function_with_opset_version(_latest(versions, opset))
+    else:
+        missing = [a.default_value for name, a in given if name not in node.attributes]
+        full = _resolved(node, [item for item in missing if item.name])
+        types = [_type_of(item).SerializeToString() for item in inputs]
+        version = _latest(schema.context_dependent_function_opset_versions, opset)
+        text = schema.get_context_dependent_function_with_opset_version(
+            version, full.SerializeToString(), types
+        )
+    proto = onnx.FunctionProto()
+    proto.ParseFromString(text)
+    return function_of(proto, {**defaults, **node.attributes})
+
+
+def _resolved(node: NodeProto, missing: Sequence[onnx.AttributeProto]) -> onnx.NodeProto:
+    """The node as ONNX knows it, with numbers in place of references to a function's attributes."""
+    full = onnx.NodeProto()
+    full.CopyFrom(node.proto)
+    full.ClearField("attribute")
+    for item in node.proto.attribute:
+        if not item.ref_attr_name:
+            full.attribute.append(item)
+        elif item.name in node.attributes:
+            full.attribute.append(onnx.helper.make_attribute(item.name, node.attributes[item.name]))
+    full.attribute.extend(missing)
+    return full
+
+
+def _latest(versions: Sequence[int], opset: int) -> int:
+    """The newest version that the model's opset has; the oldest for models before all."""
+    return max([version for version in versions if version <= opset], default=min(versions))
+
+
+@lru_cache(maxsize=1024)  # a table of ONNX's, which never changes
+def _schema(op: str, domain: str, opset: int) -> onnx.defs.OpSchema | None:
+    try:
+        return onnx.defs.get_schema(op, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _type_of(item: Item) -> onnx.TypeProto:
+    if item is None:
+        return onnx.TypeProto()
+    if isinstance(item, Series):
+        first = _tensor_type(item.items[0]) if item.items else onnx.TypeProto()
+        return onnx.helper.make_sequence_type_proto(first)
+    return _tensor_type(item)
+
+
+def _tensor_type(value: Value) -> onnx.TypeProto:
+    code = onnx.helper.np_dtype_to_tensor_dtype(to_numpy(value.dtype))
+    return onnx.helper.make_tensor_type_proto(code, value.shape)
