@@ -122,11 +122,11 @@ def test_a_file_that_is_no_model_is_one_line(tmp_path, content):
 
 def test_unsupported_operators_are_listed_by_name_and_count():
     nodes = [
-        helper.make_node("Celu", ["x"], ["a"]),
-        helper.make_node("Celu", ["a"], ["b"]),
+        helper.make_node("StringNormalizer", ["x"], ["a"]),
+        helper.make_node("StringNormalizer", ["a"], ["b"]),
         helper.make_node("Mine", ["b"], ["y"], domain="com.example"),
     ]
-    with pytest.raises(ModelError, match=r"Celu x2, com\.example\.Mine x1"):
+    with pytest.raises(ModelError, match=r"StringNormalizer x2, com\.example\.Mine x1"):
         run(from_proto(small(*nodes)), {}, "reference")
 
 

@@ -11,13 +11,15 @@ from compiler.frontend.onnx.run import Fed, run_any
 from compiler.frontend.storage import Array
 
 
-class Representation(base.BackendRep):  # type: ignore[misc]  # onnx types it as Any
+class Representation(base.BackendRep):
     """A model that can be run many times."""
 
     def __init__(self, model: Model, device: str) -> None:
         self.model, self.device = model, device
 
-    def run(self, inputs: Sequence[Fed]) -> tuple[Array | list[Array] | None, ...]:
+    def run(
+        self, inputs: Sequence[Fed], **kwargs: object
+    ) -> tuple[Array | list[Array] | None, ...]:
         """The outputs in order, of inputs in order."""
         names = [item.name for item in self.model.inputs]
         return tuple(
@@ -25,11 +27,13 @@ class Representation(base.BackendRep):  # type: ignore[misc]  # onnx types it as
         )
 
 
-class Backend(base.Backend):  # type: ignore[misc]  # likewise
+class Backend(base.Backend):
     """`device` is one of ours: llvm, opencl, reference. ONNX's "CPU" is llvm."""
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Representation:
+    def prepare(
+        cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: object
+    ) -> Representation:
         """The model, checked and decoded."""
         onnx.checker.check_model(model)
         return Representation(from_proto(model), "llvm" if device == "CPU" else device)

@@ -15,9 +15,15 @@ from compiler.frontend.onnx.model import Function, NodeProto
 def has_body(node: NodeProto, opsets: Mapping[str, int]) -> bool:
     """Whether ONNX says how to compute the operator by others."""
     schema = _schema(node.op, node.domain, opsets.get(node.domain, 1))
-    return schema is not None and bool(
-        schema.function_opset_versions or schema.context_dependent_function_opset_versions
-    )
+    return schema is not None and (_is_plain(schema) or _is_dependent(schema))
+
+
+def _is_plain(schema: onnx.defs.OpSchema) -> bool:
+    return bool(schema.has_function)  # type: ignore[attr-defined]  # onnx's stub lacks it
+
+
+def _is_dependent(schema: onnx.defs.OpSchema) -> bool:
+    return bool(schema.has_context_dependent_function)  # type: ignore[attr-defined]  # likewise
 
 
 def body_of(node: NodeProto, inputs: Sequence[Item], opsets: Mapping[str, int]) -> Function:
@@ -27,20 +33,33 @@ def body_of(node: NodeProto, inputs: Sequence[Item], opsets: Mapping[str, int]) 
     assert schema is not None
     given = schema.attributes.items()
     defaults = {name: attribute_value(a.default_value) for name, a in given if a.default_value.name}
-    versions = schema.function_opset_versions
-    if versions:
-        text = schema.get_function_with_opset_version(_latest(versions, opset))
+    if _is_plain(schema):
+        text = _plain_body(schema, opset)
     else:
         missing = [a.default_value for name, a in given if name not in node.attributes]
         full = _resolved(node, [item for item in missing if item.name])
-        types = [_type_of(item).SerializeToString() for item in inputs]
-        version = _latest(schema.context_dependent_function_opset_versions, opset)
-        text = schema.get_context_dependent_function_with_opset_version(
-            version, full.SerializeToString(), types
-        )
+        text = _body_for(schema, full, inputs, opset)
     proto = onnx.FunctionProto()
     proto.ParseFromString(text)
     return function_of(proto, {**defaults, **node.attributes})
+
+
+def _plain_body(schema: onnx.defs.OpSchema, opset: int) -> bytes:
+    version = _latest(schema.function_opset_versions, opset)  # type: ignore[attr-defined]  # onnx's stub lacks it
+    found: bytes = schema.get_function_with_opset_version(version)  # type: ignore[attr-defined]  # likewise
+    return found
+
+
+def _body_for(
+    schema: onnx.defs.OpSchema, node: onnx.NodeProto, inputs: Sequence[Item], opset: int
+) -> bytes:
+    """A body that depends on attributes and on the types of the inputs."""
+    versions = schema.context_dependent_function_opset_versions  # type: ignore[attr-defined]  # likewise
+    types = [_type_of(item).SerializeToString() for item in inputs]
+    found: bytes = schema.get_context_dependent_function_with_opset_version(  # type: ignore[attr-defined]  # likewise
+        _latest(versions, opset), node.SerializeToString(), types
+    )
+    return found
 
 
 def _resolved(node: NodeProto, missing: Sequence[onnx.AttributeProto]) -> onnx.NodeProto:

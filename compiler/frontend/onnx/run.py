@@ -61,7 +61,7 @@ def _fed(item: Input, feed: Mapping[str, Fed], device: str) -> Item:
         return Series(tuple([from_array(array, device) for array in fed]))
     if fed is None or isinstance(fed, list | tuple) or item.form is Form.SEQUENCE:
         raise ModelError(f"input {item.name}: is a {item.form.name.lower()}, fed {type(fed)}")
-    array: Array = fed  # type: ignore[assignment]  # a sequence of arrays is a list or a tuple
+    array: Array = fed  # type: ignore[assignment]  # sequences of arrays are lists or tuples
     rank = array.ndim if item.shape is None else len(item.shape)
     if array.ndim != rank or array.dtype != item.dtype:
         expected = f"{item.dtype}{'' if item.shape is None else list(item.shape)}"

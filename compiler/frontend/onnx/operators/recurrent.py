@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
@@ -68,11 +67,17 @@ _WITH_NUMBERS: Mapping[str, tuple[Callable[[Value, float, float], Value], float,
 }
 
 
+def _with_numbers(
+    function: Callable[[Value, float, float], Value], alpha: float, beta: float
+) -> Bend:
+    return lambda x: function(x, alpha, beta)
+
+
 def _bends(call: Call, defaults: tuple[str, ...], directions: int) -> list[tuple[Bend, ...]]:
     """The activations of each direction; numbers go to those that take some, in order."""
     names = call.attribute("activations", defaults * directions)
-    alphas = list(call.attribute("activation_alpha", ()))
-    betas = list(call.attribute("activation_beta", ()))
+    alphas: list[float] = list(call.attribute("activation_alpha", ()))
+    betas: list[float] = list(call.attribute("activation_beta", ()))
     found: list[Bend] = []
     for name in [name.lower() for name in names]:
         if name in _PLAIN:
@@ -81,7 +86,7 @@ def _bends(call: Call, defaults: tuple[str, ...], directions: int) -> list[tuple
             function, alpha, beta = _WITH_NUMBERS[name]
             alpha = alphas.pop(0) if alphas else alpha
             beta = betas.pop(0) if betas and beta else beta
-            found.append(partial(function, alpha=alpha, beta=beta))
+            found.append(_with_numbers(function, alpha, beta))
         else:
             raise call.error(f"activation {name} is not one of ONNX's")
     size = len(defaults)

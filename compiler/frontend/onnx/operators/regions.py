@@ -1,19 +1,16 @@
 """Operators that read images at places which are data."""
 
-from functools import reduce as fold
 from math import prod
 
 from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import linalg, movement, reduce
+from compiler.frontend.functions import linalg, movement
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.functions.indexing import getitem
-from compiler.frontend.functions.sampling import Border, sample, taps
+from compiler.frontend.functions.sampling import Border, sample
 from compiler.frontend.functions.spacing import dilate
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
-from compiler.frontend.operands import broadcast_to
-from compiler.frontend.realize import to_numpy
 from compiler.ir import INT64
 
 
@@ -37,75 +34,6 @@ def _denormalized(at: Value, size: int, *, aligned: bool) -> Value:
     return ew.divide(ew.subtract(ew.multiply(ew.add(at, 1.0), size), 1.0), 2.0)
 
 
-def _roi_align(call: Call) -> Value:
-    x, rois = call.value(0), call.value(1)
-    count, high, wide = (
-        rois.shape[0],
-        call.attribute("output_height", 1),
-        call.attribute("output_width", 1),
-    )
-    default = "half_pixel" if call.opset >= 16 else "output_half_pixel"
-    is_half = call.attribute("coordinate_transformation_mode", default) == "half_pixel"
-    scaled = ew.multiply(rois, float(call.attribute("spatial_scale", 1.0)))
-    corners = ew.subtract(scaled, 0.5) if is_half else scaled
-    left, top, right, bottom = movement.unstack(corners, 1)
-    ratio = int(call.attribute("sampling_ratio", 0))
-    ys, y_there = _bins(top, bottom, high, ratio, is_half=is_half)  # (roi, bin, sample)
-    xs, x_there = _bins(left, right, wide, ratio, is_half=is_half)
-    shape = (count, high, ys.shape[2], wide, xs.shape[2])
-    y = broadcast_to(graph.reshape(ys, (count, high, ys.shape[2], 1, 1)), shape)
-    column = broadcast_to(graph.reshape(xs, (count, 1, 1, wide, xs.shape[2])), shape)
-    is_near = ew.logical_and(_reaches(y, x.shape[2]), _reaches(column, x.shape[3]))
-    is_there = ew.logical_and(
-        broadcast_to(graph.reshape(y_there, (count, 1, ys.shape[2], 1, 1)), shape),
-        broadcast_to(graph.reshape(x_there, (count, 1, 1, 1, xs.shape[2])), shape),
-    )
-    images = broadcast_to(graph.reshape(call.value(2), (count, 1, 1, 1, 1)), shape)
-    flat = (count, prod(shape[1:]))
-    at = [graph.contiguous(graph.reshape(value, flat)) for value in (y, column)]
-    found = taps(x, graph.reshape(images, flat), at, "linear", Border("border"))
-    terms = [ew.multiply(graph.reshape(t.weight, (*flat, 1)), t.pixels) for t in found]
-    is_average = call.attribute("mode", "avg").lower() == "avg"
-    whole = fold(ew.add if is_average else ew.maximum, terms)
-    whole = graph.contiguous(graph.reshape(whole, (*shape, x.shape[1])))
-    near = graph.reshape(is_near, (*shape, 1))
-    there = graph.reshape(is_there, (*shape, 1))
-    whole = ew.where(near, whole, ew.constant(whole, 0))
-    if is_average:
-        total = reduce.sum_(ew.where(there, whole, ew.constant(whole, 0)), (2, 4))
-        samples = reduce.sum_(graph.cast(there, x.dtype), (2, 4))
-        result = ew.divide(total, ew.maximum(samples, 1.0))
-    else:
-        result = reduce.max_(ew.where(there, whole, ew.constant(whole, x.dtype.lowest)), (2, 4))
-    return movement.moveaxis(result, -1, 1)
-
-
-def _reaches(at: Value, size: int) -> Value:
-    return ew.logical_and(ew.greater_equal(at, -1.0), ew.less_equal(at, float(size)))
-
-
-def _bins(low: Value, high: Value, count: int, ratio: int, *, is_half: bool) -> tuple[Value, Value]:
-    """Sample positions (roi, bin, sample), and which samples (roi, 1, sample) count."""
-    size = ew.subtract(high, low)
-    size = size if is_half else ew.maximum(size, 1.0)
-    width = ew.divide(size, float(count))
-    samples = ew.constant(width, float(ratio)) if ratio > 0 else ew.ceil(width)
-    most = ratio if ratio > 0 else max(int(to_numpy(reduce.max_(samples)).item()), 1)
-    shape = (low.size, count, most)
-    width, start, number = [
-        broadcast_to(graph.reshape(value, (low.size, 1, 1)), shape)
-        for value in (width, low, samples)
-    ]
-    bin_at = graph.cast(arange_like(width, 1), low.dtype)
-    sample_at = graph.cast(arange_like(width, 2), low.dtype)
-    inside = ew.divide(ew.multiply(ew.add(sample_at, 0.5), width), number)
-    place = ew.add(ew.add(start, ew.multiply(bin_at, width)), inside)
-    there = ew.less(
-        getitem(sample_at, (slice(None), slice(0, 1))), getitem(number, (slice(None), slice(0, 1)))
-    )
-    return place, there
-
-
 def _deform_conv(call: Call) -> Value:
     x, weight, offset = call.value(0), call.value(1), call.value(2)
     kernel, places = weight.shape[2:], offset.shape[2:]
@@ -113,8 +41,7 @@ def _deform_conv(call: Call) -> Value:
     batch, channels = x.shape[:2]
     taps_count, out = prod(kernel), prod(places)
     shape = (batch * groups, *kernel, *places)
-    moved = graph.reshape(offset, (batch * groups, taps_count, dims, out))
-    moved = movement.unstack(moved, 2)
+    moved = movement.unstack(graph.reshape(offset, (batch * groups, taps_count, dims, out)), 2)
     strides = call.attribute("strides", (1,) * dims)
     dilations = call.attribute("dilations", (1,) * dims)
     pads = call.attribute("pads", (0,) * (2 * dims))
@@ -189,5 +116,4 @@ OPERATORS: dict[str, Operator] = {
     "Col2Im": _col2im,
     "DeformConv": _deform_conv,
     "GridSample": _grid_sample,
-    "RoiAlign": _roi_align,
 }

@@ -174,7 +174,7 @@ def _reverse_sequence(call: Call) -> Value:
 def _max_unpool(call: Call) -> Value:
     """Positions count in the smallest image that pooling would have made these elements of."""
     x, indices = call.value(0), call.value(1)
-    kernel = call.attribute("kernel_shape", ())
+    kernel: tuple[int, ...] = call.attribute("kernel_shape", ())
     strides = call.attribute("strides", (1,) * len(kernel))
     pads = call.attribute("pads", (0,) * (2 * len(kernel)))
     sizes = zip(x.shape[2:], strides, kernel, range(len(kernel)), strict=True)

@@ -91,7 +91,7 @@ def _cut_off(call: Call, x: Value, kernel: Sequence[int]) -> tuple[Pairs, tuple[
 
 
 def _windows(call: Call, x: Value) -> Windows:
-    kernel = tuple(call.attribute("kernel_shape", ()))
+    kernel: tuple[int, ...] = call.attribute("kernel_shape", ())
     ones = (1,) * len(kernel)
     strides = tuple(call.attribute("strides", ones))
     dilations = tuple(call.attribute("dilations", ones))
