@@ -6,27 +6,29 @@ A kernel that fails leaves its value not computed: asking again runs into the sa
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from compiler.backends import Executable, open_device
+from compiler.backends import Buffer, Executable, open_device
 from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
 from compiler.frontend.graph import Kind, Value
 from compiler.frontend.launches import note_launch
 from compiler.frontend.recording import note, refuse_reading
-from compiler.frontend.schedule import Built, split
-from compiler.frontend.storage import Array, Storage, as_source, remember, storage_of
-from compiler.ir import Node
+from compiler.frontend.schedule import Built, lifetimes, scratch_of, split
+from compiler.frontend.storage import Array, Storage, as_source, release, remember, storage_of
+from compiler.ir import DType, Node
 from compiler.kernel import Opt
 from compiler.observe import CompileReused, is_observed, notify
 from compiler.options import DEFAULT, CompileOptions
 from compiler.target import Target
 
+_Spec: TypeAlias = tuple[str, DType, int]  # device, dtype, elements
 ChooseOpts = Callable[[Node, Target], tuple[Opt, ...] | None]
 
 
@@ -57,10 +59,11 @@ def compiling(
 def realize(values: Sequence[Value]) -> tuple[Value, ...]:
     """The same values in memory, without the graphs that led to them."""
     wanted = [_below_reshapes(value) for value in values]
-    missing = [value for value in wanted if value.size and storage_of(value) is None]
-    for built in split(missing, storage_of) if missing else ():
-        _run(built)
-    return tuple([_in_memory(value, base) for value, base in zip(values, wanted, strict=True)])
+    found = {value: storage_of(value) for value in wanted}
+    missing = [value for value, storage in found.items() if value.size and storage is None]
+    held = _compute(missing) if missing else {}
+    pairs = zip(values, wanted, strict=True)
+    return tuple([_in_memory(value, held.get(base) or found[base]) for value, base in pairs])
 
 
 def to_numpy(value: Value) -> Array:
@@ -78,29 +81,62 @@ def _below_reshapes(value: Value) -> Value:
     return value
 
 
-def _in_memory(value: Value, base: Value) -> Value:
-    storage = storage_of(base)
+def _in_memory(value: Value, storage: Storage | None) -> Value:
     if storage is None:  # no elements
         storage = Storage(value.device, value.dtype, 0, np.zeros(0, dtypes.to_numpy(value.dtype)))
     return as_source(value, storage)
 
 
-def _run(built: Built) -> None:
-    root = built.buffers[0]
-    executable = _executable(built.ast, root.device)
-    inputs = tuple([_memory(value) for value in built.buffers[1:]])
-    buffer = open_device(root.device).allocate(root.dtype, root.size)
-    executable([buffer, *[storage.on_device() for storage in inputs]], {})
-    output = Storage(root.device, root.dtype, root.size, buffer=buffer)
-    note(executable, output, inputs)
+def _compute(missing: Sequence[Value]) -> dict[Value, Storage]:
+    """Run a schedule: what then holds the values. Scratch serves again once it is free.
+
+    What is in memory is looked up once, as another thread may forget it at any time.
+    """
+    seen: dict[Value, Storage | None] = {}
+
+    def memory_of(value: Value) -> Storage | None:
+        if value not in seen:
+            seen[value] = storage_of(value)
+        return seen[value]
+
+    kernels = split(missing, memory_of)
+    held = {value: storage for value, storage in seen.items() if storage is not None}
+    seen.clear()
+    plan = lifetimes(kernels, scratch_of(kernels, missing))
+    free: dict[_Spec, list[Buffer]] = {}
+    for built, over in zip(kernels, plan.free_after, strict=True):
+        _run(built, held, free)
+        for value in over:
+            buffer = release(value, held)
+            if buffer is not None:
+                free.setdefault(_spec(value), []).append(buffer)
+    return held
+
+
+def _run(built: Built, held: dict[Value, Storage], free: Mapping[_Spec, list[Buffer]]) -> None:
+    name = built.buffers[0].device
+    executable = _executable(built.ast, name)
+    inputs = tuple([held[value] for value in built.read])
+    buffers = [_allocate(value, free) for value in built.made]
+    executable([*buffers, *[storage.on_device() for storage in inputs]], {})
+    pairs = zip(built.made, buffers, strict=True)
+    outputs = tuple([Storage(name, v.dtype, v.size, buffer=buffer) for v, buffer in pairs])
+    note(executable, outputs, inputs)
     note_launch()
-    remember(root, output)
+    for value, storage in zip(built.made, outputs, strict=True):
+        held[value] = storage
+        remember(value, storage)
 
 
-def _memory(value: Value) -> Storage:
-    storage = storage_of(value)
-    assert storage is not None, "split orders kernels after those they read"
-    return storage
+def _spec(value: Value) -> _Spec:
+    return value.device, value.dtype, value.size
+
+
+def _allocate(value: Value, free: Mapping[_Spec, list[Buffer]]) -> Buffer:
+    reusable = free.get(_spec(value))
+    if reusable:
+        return reusable.pop()
+    return open_device(value.device).allocate(value.dtype, value.size)
 
 
 MAX_BUILDS = 4096

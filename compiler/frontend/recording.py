@@ -12,10 +12,10 @@ from compiler.frontend.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """One kernel that ran: it filled `output`."""
+    """One kernel that ran: it filled `outputs`."""
 
     executable: Executable
-    output: Storage
+    outputs: tuple[Storage, ...]
     inputs: tuple[Storage, ...]
 
 
@@ -38,11 +38,11 @@ def is_recording() -> bool:
     return _launches.get() is not None
 
 
-def note(executable: Executable, output: Storage, inputs: tuple[Storage, ...]) -> None:
+def note(executable: Executable, outputs: tuple[Storage, ...], inputs: tuple[Storage, ...]) -> None:
     """Called once for each kernel that has run."""
     found = _launches.get()
     if found is not None:
-        found.append(Launched(executable, output, inputs))
+        found.append(Launched(executable, outputs, inputs))
 
 
 def refuse_reading(what: str) -> None:

@@ -1,5 +1,6 @@
 """Memory behind values: an array of the host's until a device needs it, then a device buffer."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -42,12 +43,23 @@ class Storage:
         return open_device(self.device).download(self.buffer).view(to_numpy(self.dtype))
 
 
+_OWN_REFERENCES = 2  # in `release`: its variable, and the argument of getrefcount
 _computed: WeakKeyDictionary[Value, Storage] = WeakKeyDictionary()  # filled by `remember` alone
 
 
 def remember(value: Value, storage: Storage) -> None:
     """Note that `storage` holds the elements of `value`: no kernel computes it again."""
     _computed[value] = storage
+
+
+def release(value: Value, held: dict[Value, Storage]) -> Buffer | None:
+    """Forget what `held` and `remember` have of a value: a kernel would compute it again.
+
+    Its device memory, if nobody else (another thread, say) has got hold of it by now.
+    """
+    storage = held.pop(value)
+    _computed.pop(value, None)
+    return storage.buffer if sys.getrefcount(storage) <= _OWN_REFERENCES else None
 
 
 def storage_of(value: Value) -> Storage | None:

@@ -36,6 +36,8 @@ from compiler.frontend.gradient import gradient
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
 from compiler.frontend.realize import realize, to_numpy
+from compiler.frontend.schedule import explain
+from compiler.frontend.storage import storage_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -182,6 +184,11 @@ def realize_all(tensors: "Sequence[Tensor]") -> None:
         tensor.value = value
 
 
+def _explain(self: "Tensor", *others: "Tensor") -> str:
+    """The kernels that would compute these tensors now, and why each is one of its own."""
+    return explain([tensor.value for tensor in (self, *others)], storage_of)
+
+
 def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:
     """A new array of the elements."""
     return to_numpy(_realize(self).value)
@@ -236,7 +243,7 @@ class Tensor:
     def __init__(self, data: object, dtype: DTypeLike | None = None, device: str = "llvm") -> None:
         self.value = _initial(data, dtype, device)
 
-    realize, numpy = _realize, _numpy
+    realize, numpy, explain = _realize, _numpy, _explain
     to, to_device = method(convert.to_device), _to_device
     __array_namespace__ = _namespace
     __dlpack__, __dlpack_device__ = _dlpack, _dlpack_device

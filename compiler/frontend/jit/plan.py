@@ -17,7 +17,7 @@ Spec = tuple[str, DType, int]  # device, dtype, elements
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One launch: the places of its buffers, the output first."""
+    """One launch: the places of its buffers, outputs first."""
 
     executable: Executable
     places: tuple[int, ...]
@@ -58,7 +58,7 @@ def plan(
     """The plan of what was launched between what was given and what came out."""
     places: dict[Storage, int] = {storage: place for place, storage in enumerate(given)}
     buffers: list[Buffer | None] = [None] * len(given)
-    made = {launched.output for launched in launches}
+    made = {storage for launched in launches for storage in launched.outputs}
     kept: dict[int, Storage] = {}
     for storage in _touched(launches, results):
         if storage not in places and storage not in made:
@@ -86,7 +86,7 @@ def _touched(launches: Iterable[Launched], results: Iterable[Storage]) -> Iterab
 def _step(
     launched: Launched, places: Mapping[Storage, int], buffers: Sequence[Buffer | None]
 ) -> Step:
-    numbers = tuple([places[storage] for storage in (launched.output, *launched.inputs)])
+    numbers = tuple([places[storage] for storage in (*launched.outputs, *launched.inputs)])
     found = [buffers[place] for place in numbers]
     fixed = [buffer for buffer in found if buffer is not None]
     bound = launched.executable.bind(fixed) if len(fixed) == len(found) else None
@@ -97,19 +97,18 @@ def _share(
     launches: Sequence[Launched], places: dict[Storage, int], buffers: list[Buffer | None]
 ) -> None:
     """Give scratch its places: one is free again after the last kernel that reads it."""
-    scratch = {launched.output for launched in launches if launched.output not in places}
-    last_use = {s: i for i, one in enumerate(launches) for s in (one.output, *one.inputs)}
+    scratch = {s for launched in launches for s in launched.outputs if s not in places}
+    last_use = {s: i for i, one in enumerate(launches) for s in (*one.outputs, *one.inputs)}
     free: dict[Spec, list[int]] = {}
     for index, launched in enumerate(launches):
-        output = launched.output
-        if output in scratch:
+        for output in [storage for storage in launched.outputs if storage in scratch]:
             reusable = free.get(_spec(output))
             if reusable:
                 places[output] = reusable.pop()
             else:
                 places[output] = len(buffers)
                 buffers.append(open_device(output.device).allocate(output.dtype, output.size))
-        for storage in dict.fromkeys((output, *launched.inputs)):
+        for storage in dict.fromkeys((*launched.outputs, *launched.inputs)):
             if storage in scratch and last_use[storage] == index:
                 free.setdefault(_spec(storage), []).append(places[storage])
 

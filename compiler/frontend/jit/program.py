@@ -125,7 +125,11 @@ def _trace(
     own = {_storage(new): _storage(old) for new, old in zip(stand_ins, before, strict=True)}
     found = [_storage(value) for value in after]
     outcome = [as_source(v, own.get(s, s)) for v, s in zip(after, found, strict=True)]
-    rest = [ref(s) for s in (*own, *[one.output for one in launches]) if s not in found or s in own]
+    rest = [
+        ref(s)
+        for s in (*own, *[s for one in launches for s in one.outputs])
+        if s not in found or s in own
+    ]
     return recorded, outcome, rest
 
 

@@ -1,6 +1,18 @@
 """From the lazy graph to the kernels that compute it."""
 
 from compiler.frontend.schedule.build import Built, MemoryOf
-from compiler.frontend.schedule.split import split
+from compiler.frontend.schedule.explain import explain
+from compiler.frontend.schedule.lifetimes import Lifetimes, lifetimes, scratch_of
+from compiler.frontend.schedule.split import Reason, split, split_with_reasons
 
-__all__ = ["Built", "MemoryOf", "split"]
+__all__ = [
+    "Built",
+    "Lifetimes",
+    "MemoryOf",
+    "Reason",
+    "explain",
+    "lifetimes",
+    "scratch_of",
+    "split",
+    "split_with_reasons",
+]

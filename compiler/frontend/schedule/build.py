@@ -1,10 +1,10 @@
-"""From one value to the AST of the kernel that computes it: views go down to the loads.
+"""From values to the AST of the kernel that computes them: views go down to the loads.
 
 A value of shape (a, b) is computed over the domain g0:a, g1:b. A reduction adds reduce axes r0, r1,
 ...; reductions of one kernel over the same sizes share their axes, so they share their loops.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -28,37 +28,79 @@ MemoryOf: TypeAlias = Callable[[Value], Hashable | None]  # what holds a value; 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The AST of a kernel, and the values that its buffers hold: the output, then the inputs."""
+    """The AST of a kernel, and the values that its buffers hold: outputs, then inputs."""
 
     ast: Node
     buffers: tuple[Value, ...]
+    outputs: int
+
+    @property
+    def made(self) -> tuple[Value, ...]:
+        return self.buffers[: self.outputs]
+
+    @property
+    def read(self) -> tuple[Value, ...]:
+        return self.buffers[self.outputs :]
 
 
 def build(root: Value, memory_of: MemoryOf) -> Built:
     """The kernel that computes `root` from the values below it that are in memory."""
-    domain = _Domain(root.shape, memory_of)
-    top = domain.look(root, ViewStack.contiguous(root.shape), (), is_guarded=True)
-    domain.slot(root, root)
-    below: dict[_Look, tuple[_Look, ...]] = {}
-    stack = [(top, False)]
+    built = build_together((root,), (root,), memory_of)
+    assert built is not None, "one value alone is seen as it is"
+    return built
+
+
+def build_together(
+    roots: Sequence[Value], inside: Collection[Value], memory_of: MemoryOf
+) -> Built | None:
+    """One kernel for equally shaped `roots`.
+
+    Values of `inside`, the roots among them, are made by the kernel and not read, though others
+    have them in memory. None if the kernel needs one of those otherwise than element by element.
+    """
+    domain = _Domain(roots[0].shape, lambda value: None if value in inside else memory_of(value))
+    whole = ViewStack.contiguous(roots[0].shape)
+    tops = {value: domain.look(value, whole, (), is_guarded=True) for value in inside}
+    for root in roots:
+        domain.slot(root, root)
+    order = _looks([tops[root] for root in roots], tops, domain)
+    if order is None:
+        return None
     nodes: dict[_Look, Node] = {}
-    order: list[_Look] = []
-    while stack:  # iterative: chains are deeper than Python's stack
-        look, is_expanded = stack.pop()
-        if is_expanded:
-            order.append(look)
-        elif look not in below:
-            is_leaf = look is not top and memory_of(look.value) is not None
-            below[look] = () if is_leaf else _below(look, domain)
-            stack.append((look, True))
-            stack.extend([(child, False) for child in reversed(below[look])])
-    for look in order:  # the whole domain is known by now
-        memory = None if look is top else memory_of(look.value)
+    for look, below in order:  # the whole domain is known by now
+        memory = domain.memory_of(look.value)
         if memory is not None:
             nodes[look] = domain.load(look, memory)
         else:
-            nodes[look] = _node(look, [nodes[child] for child in below[look]], domain)
-    return Built(domain.sink(nodes[top]), tuple(domain.buffers))
+            nodes[look] = _node(look, [nodes[child] for child in below], domain)
+    results = [nodes[tops[root]] for root in roots]
+    return Built(domain.sink(results), tuple(domain.buffers), len(roots))
+
+
+def _looks(
+    roots: "Sequence[_Look]", tops: "Mapping[Value, _Look]", domain: "_Domain"
+) -> "list[tuple[_Look, tuple[_Look, ...]]] | None":
+    """Everything that the kernel sees, sources first, each with what it is made of.
+
+    None if it sees one of its own values otherwise than from the top.
+    """
+    below: dict[_Look, tuple[_Look, ...]] = {}
+    order: list[tuple[_Look, tuple[_Look, ...]]] = []
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:  # iterative: chains are deeper than Python's stack
+        look, is_expanded = stack.pop()
+        if is_expanded:
+            order.append((look, below[look]))
+        elif look not in below:
+            value = look.value
+            is_table = value.kind is Kind.GATHER and value.src[0] in tops
+            if is_table or look is not tops.get(value, look):
+                return None
+            is_leaf = domain.memory_of(value) is not None
+            below[look] = () if is_leaf else _below(look, domain)
+            stack.append((look, True))
+            stack.extend([(child, False) for child in reversed(below[look])])
+    return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,16 +191,17 @@ class _Domain:
             return number
         return intern(Op.CONST, number.dtype, (), (number.value, self.whole(masks, inner)))
 
-    def sink(self, result: Node) -> Node:
+    def sink(self, results: Sequence[Node]) -> Node:
         view = self.whole(ViewStack.contiguous(self.outer), ())
-        root = self.buffers[0]
-        buffer = intern(Op.BUFFER, root.dtype, (), (0, root.size))
-        store = intern(Op.STORE, VOID, (buffer, result), (view,))
+        stores: list[Node] = []
+        for slot, (root, result) in enumerate(zip(self.buffers, results, strict=False)):
+            buffer = intern(Op.BUFFER, root.dtype, (), (slot, root.size))
+            stores.append(intern(Op.STORE, VOID, (buffer, result), (view,)))
         names = [f"g{i}" for i in range(len(self.outer))] + [
             f"r{i}" for i in range(len(self.inner))
         ]
         axes = tuple(zip(names, (*self.outer, *self.inner), strict=True))
-        return intern(Op.SINK, VOID, (store,), (axes,))
+        return intern(Op.SINK, VOID, tuple(stores), (axes,))
 
 
 _COMPUTED = (Kind.ELEMENTWISE, Kind.REDUCE, Kind.GATHER)

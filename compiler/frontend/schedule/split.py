@@ -16,16 +16,19 @@ question is which values go to memory. In this order:
 
 Everything else is fused: elementwise chains into a reduction and after it (matmul + bias + relu is
 one kernel), movements into the views of loads. Cheap elementwise work is repeated rather than
-stored. Cuts are made at the value, below permutes, reshapes and flips of it.
+stored. Cuts are made at the value, below permutes, reshapes and flips of it. Then `join` puts kernels
+together that walk the same elements.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
+from typing import TypeAlias
 
 from compiler.frontend.graph import MOVEMENTS, Kind, Value, toposort
 from compiler.frontend.schedule.build import Built, MemoryOf, build
 from compiler.frontend.schedule.crowds import crowded
+from compiler.frontend.schedule.join import join
 from compiler.ir import Op
 
 SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
@@ -38,35 +41,74 @@ _REPEATING = frozenset((Kind.EXPAND, Kind.WINDOWS))
 _RERUNNING = frozenset((Kind.EXPAND, Kind.WINDOWS, Kind.PAD, Kind.REDUCE))
 
 
+class Reason(Enum):
+    """Why a value gets a kernel of its own; the rules above."""
+
+    ASKED = "it was asked for"
+    CONTIGUOUS = "contiguous() asks for it"
+    TABLE = "a gather reads it at computed offsets"
+    RERUN = "its reduction would run again for every element that repeats, pads or reduces it"
+    REPEAT = f"its slow function would run {REPEAT} times or more for each element"
+    SHARED = "its reduction has several readers"
+    INPUTS = f"a kernel reads no more than {MAX_INPUTS} buffers"
+    DEPTH = "the chain of operations is long"
+    CROWD = "its kernel would see one value through too many views"
+
+
+_APART = (
+    Reason.CONTIGUOUS,
+    Reason.INPUTS,
+    Reason.DEPTH,
+    Reason.CROWD,
+)  # joining would undo what was cut
+Cuts: TypeAlias = Mapping[Value, Reason]
+
+
 def split(roots: Sequence[Value], memory_of: MemoryOf) -> tuple[Built, ...]:
     """The kernels that put every root in memory, in an order in which they can run."""
+    return tuple([built for built, _ in split_with_reasons(roots, memory_of)])
+
+
+def split_with_reasons(
+    roots: Sequence[Value], memory_of: MemoryOf
+) -> tuple[tuple[Built, tuple[Reason, ...]], ...]:
+    """As `split`, and for each kernel why its outputs go to memory."""
     order = toposort(roots, lambda value: memory_of(value) is not None)
     cuts = find_cuts(order, roots, memory_of)
 
     def place(value: Value) -> Hashable | None:
         return value if value in cuts else memory_of(value)
 
-    return tuple([build(value, place) for value in order if value in cuts])
+    kernels = [build(value, place) for value in order if value in cuts]
+    wanted = frozenset([value for value, reason in cuts.items() if reason is Reason.ASKED])
+    alone = frozenset([value for value, reason in cuts.items() if reason in _APART])
+    joined = join(kernels, wanted, alone, place)
+    return tuple([(built, tuple([cuts[value] for value in built.made])) for built in joined])
 
 
-def find_cuts(
-    order: Sequence[Value], roots: Iterable[Value], memory_of: MemoryOf
-) -> frozenset[Value]:
-    """The values of a topologically sorted graph that get kernels of their own."""
-    asked = {root for root in roots if memory_of(root) is None}
-    asked.update(value for value in order if value.kind is Kind.CONTIGUOUS)
-    tables = (value.src[0] for value in order if value.kind is Kind.GATHER)
-    asked.update(table for table in tables if memory_of(table) is None)
+def find_cuts(order: Sequence[Value], roots: Iterable[Value], memory_of: MemoryOf) -> Cuts:
+    """The values of a topologically sorted graph that get kernels of their own, and why."""
+    asked = {root: Reason.ASKED for root in roots if memory_of(root) is None}
+    for value in order:
+        if memory_of(value) is not None:
+            continue
+        if value.kind is Kind.CONTIGUOUS:
+            asked.setdefault(value, Reason.CONTIGUOUS)
+        elif value.kind is Kind.GATHER and memory_of(value.src[0]) is None:
+            asked.setdefault(value.src[0], Reason.TABLE)
     consumers = _consumers(order, memory_of)
     crowds = crowded(order, consumers, asked)
-    asked.update(value for value in crowds if memory_of(value) is None)
+    for value in crowds:
+        if memory_of(value) is None:
+            asked.setdefault(value, Reason.CROWD)
     demands = _demands(order, consumers, asked)
     narrow = _narrow(order, consumers, memory_of)
     fused = _fuse(order, demands, narrow, asked, memory_of)
     forks = _forks(order, consumers, fused)
     if not forks:
         return fused.cuts
-    return _fuse(order, demands, narrow, asked | forks, memory_of).cuts
+    shared = dict.fromkeys(forks, Reason.SHARED)
+    return _fuse(order, demands, narrow, {**shared, **asked}, memory_of).cuts
 
 
 def _narrow(
@@ -106,7 +148,7 @@ class _Demand:
 
 
 def _demands(
-    order: Sequence[Value], consumers: Mapping[Value, list[Value]], asked: Set[Value]
+    order: Sequence[Value], consumers: Mapping[Value, list[Value]], asked: Cuts
 ) -> dict[Value, _Demand]:
     """Rules 2 and 3, from the top down: moves that keep every element pass the demand on."""
     demands: dict[Value, _Demand] = {}
@@ -143,7 +185,7 @@ class _State:
 class _Fused:
     """The cuts of rules 1, 2, 3 and 5, and the work of every value that is not cut."""
 
-    cuts: frozenset[Value]
+    cuts: Cuts
     work: Mapping[Value, _Work]
 
 
@@ -151,10 +193,10 @@ def _fuse(
     order: Sequence[Value],
     demands: Mapping[Value, _Demand],
     narrow: Set[Value],
-    fixed: Set[Value],
+    fixed: Cuts,
     memory_of: MemoryOf,
 ) -> _Fused:
-    cuts = set(fixed)
+    cuts = dict(fixed)
     states: dict[Value, _State] = {}
     for value in order:
         memory = memory_of(value)
@@ -163,11 +205,11 @@ def _fuse(
             continue
         _limit_inputs(value, states, cuts)
         states[value] = state = _state(value, [states[child] for child in value.src])
-        limit = DEPTH if value in narrow else MAX_DEPTH
-        if value in cuts or state.depth >= limit or _is_cut(state, demands[value]):
-            cuts.add(value)
+        reason = cuts.get(value) or _why_cut(state, demands[value], is_narrow=value in narrow)
+        if reason is not None:
+            cuts[value] = reason
             states[value] = _in_memory(value)
-    return _Fused(frozenset(cuts), {value: state.work for value, state in states.items()})
+    return _Fused(cuts, {value: state.work for value, state in states.items()})
 
 
 def _in_memory(memory: Hashable) -> _State:
@@ -188,19 +230,21 @@ def _union(states: Iterable[_State]) -> frozenset[Hashable]:
     return frozenset().union(*[state.inputs for state in states])
 
 
-def _is_cut(state: _State, demand: _Demand) -> bool:
-    """Rules 2 and 3."""
+def _why_cut(state: _State, demand: _Demand, *, is_narrow: bool) -> Reason | None:
+    """Rules 2, 3 and the depth of 5."""
     if state.work is _Work.REDUCTION and demand.reruns:
-        return True
-    return state.work >= _Work.SLOW and demand.repeats >= REPEAT
+        return Reason.RERUN
+    if state.work >= _Work.SLOW and demand.repeats >= REPEAT:
+        return Reason.REPEAT
+    return Reason.DEPTH if state.depth >= (DEPTH if is_narrow else MAX_DEPTH) else None
 
 
-def _limit_inputs(value: Value, states: dict[Value, _State], cuts: set[Value]) -> None:
+def _limit_inputs(value: Value, states: dict[Value, _State], cuts: dict[Value, Reason]) -> None:
     """Rule 5: cut the sources that read most until the rest fits."""
     sources = dict.fromkeys(value.src)
     while len(_union([states[child] for child in sources])) > MAX_INPUTS:
         largest = max(sources, key=lambda child: len(states[child].inputs))
-        cuts.add(largest)
+        cuts[largest] = Reason.INPUTS
         states[largest] = _in_memory(largest)
 
 
@@ -226,7 +270,7 @@ def _forks(
 
 
 def _reader(
-    consumer: Value, cuts: Set[Value], forks: Set[Value], readers: Mapping[Value, object]
+    consumer: Value, cuts: Cuts, forks: Set[Value], readers: Mapping[Value, object]
 ) -> object:
     if consumer in cuts or consumer in forks:
         return consumer

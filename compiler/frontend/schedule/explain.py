@@ -1,0 +1,67 @@
+"""The kernels of a graph in words: what each makes and of what, and why that goes to memory."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from compiler.frontend.graph import Value
+from compiler.frontend.schedule.build import Built, MemoryOf
+from compiler.frontend.schedule.lifetimes import lifetimes
+from compiler.frontend.schedule.split import Reason, split_with_reasons
+from compiler.ir import ELEMENTWISE, Node, Op, toposort
+
+
+def explain(roots: Sequence[Value], memory_of: MemoryOf) -> str:
+    """A paragraph for each kernel that computes `roots`, in the order in which they run.
+
+    Memory is counted as if nobody but `roots` were wanted afterwards.
+    """
+    missing = [root for root in roots if root.size and memory_of(root) is None]
+    kernels = split_with_reasons(missing, memory_of)
+    if not kernels:
+        return "no kernel: all of it is in memory"
+    plan = [built for built, _ in kernels]
+    scratch = [value for built in plan for value in built.made if value not in missing]
+    found = lifetimes(plan, scratch)
+    numbers = {value: n for n, built in enumerate(plan, 1) for value in built.made}
+    count = f"{len(plan)} kernel{'s' if len(plan) > 1 else ''}"
+    memory = f"{found.total_bytes} bytes of results, at most {found.peak_bytes} of them at once"
+    lines = [f"{count}: {memory}"]
+    for number, (built, reasons) in enumerate(kernels, 1):
+        lines.extend(_paragraph(number, built, reasons, numbers))
+    return "\n".join(lines)
+
+
+def _paragraph(
+    number: int, built: Built, reasons: Sequence[Reason], numbers: dict[Value, int]
+) -> list[str]:
+    lines = [f"{number}. {_work(built.ast)}"]
+    for value, reason in zip(built.made, reasons, strict=True):
+        lines.append(f"   makes {_name(value)}: {reason.value}")
+    for value in built.read:
+        origin = f"kernel {numbers[value]}" if value in numbers else "memory"
+        lines.append(f"   reads {_name(value)} from {origin}")
+    return lines
+
+
+def _name(value: Value) -> str:
+    return f"{value.dtype}{list(value.shape)}"
+
+
+def _work(ast: Node) -> str:
+    """Its loops and its operations, each with how often it stands in the program."""
+    order = toposort(ast)
+    loops = " ".join([f"{name}:{size}" for name, size in ast.attr[0]])
+    counts = Counter([_operation(node) for node in order if node.op in _NAMED])
+    named = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
+    return f"over {loops or 'one element'}: {', '.join(named) or 'copies'}"
+
+
+_NAMED = ELEMENTWISE | {Op.REDUCE, Op.GATHER}
+
+
+def _operation(node: Node) -> str:
+    return (
+        f"{node.attr[0].name} over {' '.join(node.attr[1])}"
+        if node.op is Op.REDUCE
+        else node.op.name
+    )

@@ -1,0 +1,122 @@
+"""Memory on the way: freed and used again once nobody can ask for it, and only then."""
+
+import gc
+import threading
+import tracemalloc
+
+import numpy as np
+
+from compiler import CompileStarted, Tensor, observing
+from compiler.frontend.schedule import lifetimes, scratch_of, split
+from compiler.frontend.storage import storage_of
+
+ROWS, COLUMNS, LAYERS = 64, 512, 12
+ONE = ROWS * COLUMNS * 4  # bytes of an activation
+
+
+def activations(device="llvm"):
+    x = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)).astype(np.float32)
+    return Tensor(x, device=device).realize()
+
+
+def network(x):
+    for _ in range(LAYERS):
+        x = x.softmax(1).contiguous()
+    return x
+
+
+def scratch(*tensors):
+    values = [each.value for each in tensors]
+    built = split(values, storage_of)
+    return built, scratch_of(built, values)
+
+
+def test_the_peak_is_two_layers_not_all_of_them():
+    network(activations()).realize()  # compiled
+    gc.collect()
+    x = activations()
+    y = network(x * 1)
+    tracemalloc.start()
+    y.realize()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 2 * ONE < peak < 4 * ONE  # LAYERS * ONE without reuse
+
+
+def test_the_planned_peak_is_the_measured_one():
+    built, found = scratch(network(activations()))
+    plan = lifetimes(built, found)
+    assert plan.total_bytes > LAYERS * ONE
+    assert 2 * ONE <= plan.peak_bytes < 2 * ONE + LAYERS * ROWS * 8
+    assert sum(len(over) for over in plan.free_after) == len(found) == len(built) - 1
+
+
+def test_reused_memory_gives_the_same_elements():
+    x = activations()
+    wanted = x.numpy()
+    for _ in range(LAYERS):
+        e = np.exp(wanted - wanted.max(1, keepdims=True))
+        wanted = e / e.sum(1, keepdims=True)
+    np.testing.assert_allclose(network(x).numpy(), wanted, rtol=1e-4)
+
+
+def test_what_a_tensor_stands_for_is_kept():
+    hidden = (activations() * 2).contiguous()
+    result = (hidden + 1).sum(1)
+    _, found = scratch(result)
+    assert hidden.value not in found
+    result.realize()
+    events = []
+    with observing(events.append):
+        hidden.numpy()
+    assert [event for event in events if isinstance(event, CompileStarted)] == []
+
+
+def test_what_another_graph_reads_is_kept():
+    hidden = (activations() * 2).contiguous()
+    other, result = hidden - 1, (hidden + 1).sum(1)
+    value = hidden.value
+    del hidden
+    _, found = scratch(result)
+    assert value not in found
+    del value
+    assert other.shape == (ROWS, COLUMNS)
+
+
+def test_what_nobody_stands_for_is_scratch():
+    result = ((activations() * 2).contiguous() + 1).sum(1)
+    built, found = scratch(result)
+    assert len(built) == 2
+    assert found == built[0].made
+
+
+def test_threads_that_share_values_do_not_take_each_others_memory():
+    x = activations()
+    wanted, wrong = network(x).numpy(), []
+
+    def work():
+        for _ in range(10):
+            if not np.array_equal(network(x).numpy(), wanted):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_explain_names_every_kernel_and_its_reason():
+    text = (activations("reference") * 2).softmax(1).explain()
+    first, *rest = text.split("\n")
+    size = ONE + 2 * ROWS * 4
+    assert first == f"3 kernels: {size} bytes of results, at most {size} of them at once"
+    assert rest[0] == f"1. over g0:{ROWS} r0:{COLUMNS}: MUL, MAX over r0"
+    assert sum("would run again" in line for line in rest) == 2
+    assert sum("it was asked for" in line for line in rest) == 1
+    assert f"   reads float32[{ROWS}] from kernel 1" in rest
+
+
+def test_explain_of_memory_needs_no_kernel():
+    assert activations("reference").explain() == "no kernel: all of it is in memory"
