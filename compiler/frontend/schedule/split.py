@@ -16,8 +16,8 @@ question is which values go to memory. In this order:
 
 Everything else is fused: elementwise chains into a reduction and after it (matmul + bias + relu is
 one kernel), movements into the views of loads. Cheap elementwise work is repeated rather than
-stored. Cuts are made at the value, below permutes, reshapes and flips of it. Then `join` puts kernels
-together that walk the same elements.
+stored. Cuts are made at the value, below permutes, reshapes and flips of it. Then `join` makes one
+of kernels that walk the same elements.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
