@@ -1,5 +1,6 @@
 """`replay accept`: approve differences in the ledger, or make them the new baseline."""
 
+from collections.abc import Mapping
 from datetime import date, datetime
 
 import click
@@ -9,11 +10,12 @@ from replay.approvals import Approval, add_approvals
 from replay.baseline import update_corpus, with_answer
 from replay.commands.common import corpus_option, selection_options, showing_progress, with_errors
 from replay.commands.replaying import replaying_options
+from replay.commands.reviewing import can_be_accepted, review
 from replay.diff import digest_of
 from replay.errors import UsageError
 from replay.gate import is_allowed
 from replay.invocation import Invocation
-from replay.outcome import CHANGED, Numerics, Outcome, Result
+from replay.outcome import CHANGED, Outcome, Result
 from replay.policy import read_policy
 from replay.reports.model import Report
 from replay.session import Request, replay_corpus
@@ -26,6 +28,7 @@ from replay.text import one_line
 @selection_options
 @replaying_options
 @click.option("--cluster", "clusters", multiple=True, type=int, metavar="N", help="Only these.")
+@click.option("--review", "is_review", is_flag=True, help="Show each cluster, and ask.")
 @click.option("--reason", help="Why the difference is right.")
 @click.option("--who", help="Who says so; default: the user.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day it is approved.")
@@ -40,59 +43,96 @@ def command(
     who: str | None,
     until: datetime | None,
     *,
+    is_review: bool,
     update: bool,
 ) -> int:
     """Replay, and accept the differences found: all, those of KEYS, or of some clusters.
 
     Without --update they are written to the approvals ledger, with a reason, for a while or for
-    good. With it the corpus gets the new answers. Wrong numbers are never accepted.
+    good. With it the corpus gets the new answers. Wrong numbers are never accepted. --review shows
+    one cluster after the other and asks; exit code 1 if any is not accepted.
     """
-    if not update and not reason:
-        raise UsageError("accept: a reason is missing; give --reason, or --update the baseline")
+    _check(invocation, reason, until, is_review=is_review, is_update=update)
     with showing_progress() as progress:
         report = replay_corpus(request, invocation, progress)
-    chosen = _chosen(report, clusters)
+    if report.is_interrupted:
+        click.echo("interrupted: nothing is accepted")
+        return 130
+    code = 0
+    if is_review:
+        _known(report, clusters)
+        reviewed = review(report, clusters, "" if update else reason)
+        click.echo(reviewed.sentence)
+        reasons, code = reviewed.accepted, int(bool(reviewed.rejected or reviewed.left))
+        results = [each for each in report.results if each.cluster in reasons]
+    else:
+        results = _chosen(report, clusters)
+        reasons = {cluster.number: one_line(reason or "") for cluster in report.clusters}
+    results = [result for result in results if can_be_accepted(result)]
     if update:
-        return _update(request, chosen)
-    assert reason is not None
-    person = who or invocation.environ.get("USER") or "unknown"
-    return _approve(request, chosen, one_line(reason), person, until.date() if until else None)
+        _update(request, results)
+    else:
+        signed = who or invocation.environ.get("USER") or "unknown"
+        _approve(request, results, reasons, one_line(signed), until.date() if until else None)
+    return code
 
 
-def _chosen(report: Report, clusters: tuple[int, ...]) -> list[Result]:
+def _check(
+    invocation: Invocation,
+    reason: str | None,
+    until: datetime | None,
+    *,
+    is_review: bool,
+    is_update: bool,
+) -> None:
+    """Refuse what cannot be meant before any work is done."""
+    if is_review and not invocation.is_terminal:
+        raise UsageError("accept: --review asks questions; run it on a terminal")
+    if not is_update and not is_review and not (reason or "").strip():
+        raise UsageError("accept: a reason is missing; give --reason, or --update the baseline")
+    if is_update and until is not None:
+        raise UsageError("accept: a baseline does not run out; leave out --until or --update")
+    if until is not None and until.date() < invocation.today:
+        raise UsageError(f"accept: --until {until.date()} is over; give today or a later day")
+
+
+def _known(report: Report, clusters: tuple[int, ...]) -> None:
     known = {cluster.number for cluster in report.clusters}
     for number in clusters:
         if number not in known:
             raise UsageError(f"accept: cluster {number} does not exist; there are {len(known)}")
+
+
+def _chosen(report: Report, clusters: tuple[int, ...]) -> list[Result]:
+    _known(report, clusters)
     for cluster in report.clusters:
         if not clusters or cluster.number in clusters:
             click.echo(f"#{cluster.number} {cluster.count} x {one_line(cluster.title)}")
-    return [
-        result
-        for result in report.results
-        if (not clusters or result.cluster in clusters) and result.numerics is not Numerics.WRONG
-    ]
+    return [result for result in report.results if not clusters or result.cluster in clusters]
 
 
 def _approve(
-    request: Request, results: list[Result], reason: str, who: str, until: date | None
-) -> int:
+    request: Request,
+    results: list[Result],
+    reasons: Mapping[int, str],
+    who: str,
+    until: date | None,
+) -> None:
     policy = read_policy(request.policy)
     path = request.policy.parent / policy.approvals
     approvals = [
-        Approval(digest_of(result.old), digest_of(result.new), until, one_line(who), reason)
+        Approval(digest_of(result.old), digest_of(result.new), until, who, reasons[result.cluster])
         for result in results
         if result.outcome in CHANGED and not is_allowed(result, policy)
-        if result.old is not None and result.new is not None
+        if result.old is not None and result.new is not None and result.cluster is not None
     ]
     if not approvals:
         click.echo("nothing to approve")
-        return 0
+        return
     click.echo(f"{add_approvals(path, approvals)} new approvals in {path}")
-    return 0
 
 
-def _update(request: Request, results: list[Result]) -> int:
+def _update(request: Request, results: list[Result]) -> None:
     new: dict[str, KernelRecord] = {}
     with open_reader(request.corpus) as reader:
         for result in results:
@@ -104,4 +144,3 @@ def _update(request: Request, results: list[Result]) -> int:
     if new:
         update_corpus(request.corpus, new)
     click.echo(f"{len(new)} new baselines in {request.corpus}")
-    return 0
