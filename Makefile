@@ -1,5 +1,5 @@
 # Every target does its own set-up; none of them prompts.
-.PHONY: setup demo test test-all bench seeds
+.PHONY: setup demo test test-all bench seeds schema
 
 TOX = PATH="$(CURDIR)/.venv/bin:$$PATH" tox run --current-env --no-list-dependencies -e
 
@@ -17,6 +17,9 @@ test-all: setup
 
 seeds: setup
 	@ci/seeds.sh
+
+schema: setup
+	@.venv/bin/python -c 'from replay.reports.json import schema; print(schema(), end="")' >docs/report.schema.json
 
 bench: setup
 	@.venv/bin/python -m benchmarks

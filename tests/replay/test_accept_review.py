@@ -1,9 +1,11 @@
 """`replay accept --review` on a terminal of its own, as a person sees it."""
 
+import contextlib
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +15,7 @@ import pytest
 from programs import DIFFERENCE, after_rendering, make_corpus, patched, record_of, run
 
 ROOT = Path(__file__).parents[2]
+LIMIT_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +42,34 @@ class Terminal:
 
     def answer(self, question, keys):
         """Type `keys` once `question` has been asked; what was said before is done with."""
-        deadline = time.monotonic() + 120
+        before = self._wait_for(question)
+        os.write(self._ours, keys.encode())
+        return before
+
+    def interrupt(self, question):
+        """What ctrl-C does, once `question` has been asked (again, if that was too early)."""
+        self._wait_for(question)
+        while self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)
+
+    def end(self):
+        """All that it still says, and its exit code."""
+        deadline = time.monotonic() + LIMIT_S
+        while self._read():
+            assert time.monotonic() < deadline, f"it does not end: {self.said}"
+        code = self._process.wait(LIMIT_S)
+        os.close(self._ours)
+        return self.said, code
+
+    def _wait_for(self, question):
+        deadline = time.monotonic() + LIMIT_S
         while question not in self.said:
             assert time.monotonic() < deadline, f"{question!r} was never asked: {self.said}"
             assert self._read(), f"it ended without asking {question!r}: {self.said}"
         before, self.said = self.said.split(question, 1)
-        os.write(self._ours, keys.encode())
         return before
-
-    def end(self):
-        """All that it still says, and its exit code."""
-        while self._read():
-            pass
-        code = self._process.wait(60)
-        os.close(self._ours)
-        return self.said, code
 
     def _read(self):
         if not select.select([self._ours], [], [], 1)[0]:
@@ -105,7 +121,7 @@ def test_who_quits_leaves_the_rest_and_who_interrupts_leaves_all(scene, tmp_path
     assert (code, "0 accepted, 0 rejected, 2 left" in said) == (1, True)
     shown = terminal(scene, tmp_path, "--reason", "x")
     shown.answer("whole [d]iff, [q]uit? ", "a\n")
-    shown.answer("whole [d]iff, [q]uit? ", "\x03")
+    shown.interrupt("whole [d]iff, [q]uit? ")
     assert shown.end()[1] == 130
     assert not (tmp_path / "replay-approvals.txt").exists()
 
