@@ -66,6 +66,8 @@ def recompile(payload: bytes) -> bytes:
         return _encode(_answer(request))
     except RefusedError as refusal:
         return _encode(Refused(refusal.where, refusal.error))
+    except OverflowError as error:  # sizes beyond 64 bits, which no record holds
+        return _encode(Refused(Where.COMPILING, f"its answer cannot be recorded: {error}"))
 
 
 def _answer(request: Request) -> Answer:

@@ -24,6 +24,7 @@ from programs import (
 )
 
 from corpus import Status
+from replay.outcome import Outcome
 from replay.patched import Patch
 
 ONE = DIFFERENCE.format(size=4)
@@ -218,17 +219,23 @@ def test_a_second_capture_shows_new_and_missing(capsys, tmp_path):
     assert (code, counts) == (1, {"same": 1, "missing": 1, "new": 1})
 
 
-@pytest.mark.parametrize("jobs", ["1", "4"])
-def test_one_bad_kernel_of_each_kind_costs_only_itself(capsys, tmp_path, corpus, jobs):
-    trap = (
-        "import os, ctypes; from compiler.ir import Op, toposort; "
-        "size = [n.attr[1] for n in toposort(ast) if n.op is Op.BUFFER][0]",
-        "if target.backend == 'llvm' and size == 4: os.abort()",
-        "if target.backend == 'llvm' and size == 6: ctypes.string_at(0)",
-        "while target.backend == 'opencl' and size == 4: pass",
-        "if target.backend == 'opencl' and size == 6: bytearray(1 << 40)",
-    )
-    copy = patched(tmp_path / "copy", before_compiling(*trap))
-    options = ("--compiler", copy, "--jobs", jobs, "--record-timeout", "3")
-    code, counts, _ = replay(capsys, tmp_path, corpus, *options)
-    assert (code, counts) == (1, {"same": 12, "crash": 2, "timeout": 1, "memory": 1})
+REACHED_BY = {
+    "same": test_an_unchanged_compiler_gives_the_same,
+    "renamed": test_other_names_are_renamed_and_pass,
+    "opts": test_another_choice_is_opts_in_free_mode_and_nothing_in_pinned,
+    "code": test_a_swapped_operand_is_code_and_fails,
+    "error": test_an_opt_that_is_no_more_is_an_error,
+    "fixed": test_a_compile_that_failed_and_succeeds_is_fixed,
+    "crash": test_a_compile_that_ends_badly_is_named,
+    "timeout": test_a_compile_that_ends_badly_is_named,
+    "memory": test_a_compile_that_ends_badly_is_named,
+    "nondeterministic": test_a_source_that_depends_on_the_hash_seed_is_nondeterministic,
+    "unreadable": test_a_flipped_byte_is_unreadable,
+    "skipped": test_what_is_behind_the_time_budget_is_skipped,
+    "new": test_a_second_capture_shows_new_and_missing,
+    "missing": test_a_second_capture_shows_new_and_missing,
+}
+
+
+def test_every_outcome_is_reached_through_the_command_line():
+    assert sorted(REACHED_BY) == sorted(outcome.value for outcome in Outcome)
