@@ -33,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     environ = dict(os.environ)
     program = launch(words, environ)  # before click is imported: what it starts need not wait
     code: int = importlib.import_module("replay.front").run(words, COMMANDS, environ, program)
+    if program is not None and arguments is None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # all is closed; taking the interpreter apart would keep the caller waiting
     return code
 
 

@@ -8,16 +8,21 @@ differs is where two compiles parted. It depends on the graphs alone.
 import sys
 from array import array
 from collections.abc import Iterable
+from enum import Enum
 from hashlib import sha256
+from itertools import chain
+from operator import attrgetter
 
-from compiler.ir import FIELDS, Field, Node, Op, operands, toposort
+from compiler.ir import Node, Op, operands, toposort
 
 MARK = "s"  # as replay/records.py knows them
 
 _HEX_DIGITS = 15
 _CONST = Op.CONST
 _NAMES = {op: op.name for op in Op}
-_NAMED = (Field.OP, Field.KIND)
+_SCALARS = frozenset((int, str, type(None)))
+_key = attrgetter("op", "dtype", "attr")
+_source = attrgetter("src")
 
 
 def stage_digests(stages: Iterable[tuple[str, Node]]) -> tuple[tuple[str, str], ...]:
@@ -41,40 +46,43 @@ def stage_digests(stages: Iterable[tuple[str, Node]]) -> tuple[tuple[str, str], 
 
 
 def _digested(nodes: list[Node], numbers: dict[Node, int], heads: dict[object, int]) -> bytes:
-    """All that `nodes` are, as bytes: what they are apart from their operands gets a number too."""
-    tape: list[int] = []
+    """All that `nodes` are, as bytes: what they are apart from their operands gets a number too.
+
+    Loops that run inside of Python's own functions: there are thousands of nodes in a kernel.
+    """
+    keys = list(map(_key, nodes))
     texts: list[str] = []
-    number_of, head_of = numbers.__getitem__, heads.get
-    for node in nodes:
-        attr = node.attr
-        below = node.src
-        key: object = (node.op, node.dtype, attr)
-        if attr:
-            below = operands(node)
-            if node.op is _CONST:  # to Python 0.0, -0.0 and False are equal
-                key = (node.op, node.dtype, repr(attr[0]), attr[1])
-        head = head_of(key)
-        if head is None:
-            head = heads[key] = len(heads)
+    for key, node in dict(zip(keys, nodes, strict=True)).items():
+        if key not in heads:
+            heads[key] = len(heads)
             texts.append(_head(node))
-        tape.append(head)
-        tape.append(len(below))
-        tape.extend(map(number_of, below))
-    return "".join(texts).encode() + _bytes(tape)
+    constants = [repr(node.attr[0]) for node in nodes if node.op is _CONST]  # -0.0 == 0.0 == False
+    sources = list(map(_source, nodes))
+    sizes = [size for node in nodes if node.attr for size in operands(node)[len(node.src) :]]
+    tape = [
+        *map(heads.__getitem__, keys),
+        *map(len, sources),
+        *map(numbers.__getitem__, chain.from_iterable(sources)),
+        *map(numbers.__getitem__, sizes),
+    ]
+    return "".join([*texts, *constants]).encode() + _bytes([len(nodes), len(sizes), *tape])
 
 
 def _head(node: Node) -> str:
     """A node without its operands, on a line: no attribute holds a newline."""
-    kinds = [kind for _, kind in FIELDS[node.op]]
-    pairs = zip(node.attr, kinds, strict=True)
-    attributes = [value.name if kind in _NAMED else _plain(value) for value, kind in pairs]
-    return f"{_NAMES[node.op]} {node.dtype.name} {attributes!r}\n"
+    attr = node.attr
+    if node.op is _CONST:
+        attr = attr[1:]  # its value is told apart for each node
+    plain = [value if type(value) in _SCALARS else _plain(value) for value in attr]
+    return f"{_NAMES[node.op]} {node.dtype.name} {plain}\n"
 
 
 def _plain(value: object) -> object:
     """An attribute as values whose repr names no object; symbolic sizes count as operands."""
     if isinstance(value, Node):
         return "size"
+    if isinstance(value, Enum):
+        return value.name
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     names = getattr(value, "__match_args__", None)  # of a view, or a stack of views
