@@ -104,9 +104,29 @@ def capture_overhead(corpus: Path) -> list[Row]:
     return rows
 
 
+def frontend_cost(_: Path) -> list[Row]:
+    """Launches of recorded programs, and scheduling."""
+    found = measure("launches")
+    eager = f"{found['eager_us']:.1f} us scheduled each time"
+    ratio = f"{found['eager_us'] / found['launch_us']:.0f}"
+    name = "launch of a recorded kernel, llvm"
+    rows = [
+        Row(name, f"{found['launch_us']:.1f} us", eager, ratio, "10 us"),
+        Row("the same, into new memory", f"{found['state_us']:.1f} us", goal="10 us"),
+    ]
+    graphs = (
+        ("chain100_s", "a chain of 100 layers"),
+        ("graph1000_s", "a graph of 1,000 nodes"),
+        ("prime_s", "a sum of 10,007 elements"),
+        ("backward_s", "100 layers with their gradients"),
+    )
+    return rows + [Row(f"schedule {what}", f"{found[name] * 1e3:.1f} ms") for name, what in graphs]
+
+
 PARTS: tuple[Callable[[Path], list[Row]], ...] = (
     compile_speed,
     kernel_speed,
+    frontend_cost,
     replay_speed,
     capture_overhead,
 )

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from compiler import JitError, Tensor, jit, open_device
+from compiler import CompileReused, CompileStarted, JitError, Tensor, jit, observing, open_device
 from compiler.frontend import graph
 from compiler.frontend.schedule import split
 
@@ -204,6 +204,18 @@ def test_a_program_inside_a_program_is_part_of_it(make):
     inner = jit(lambda x: (x * 3).contiguous() + 1)
     outer = jit(lambda x: inner(x) * 2)
     assert [outer(make([i])).numpy().item() for i in range(3)] == [2, 8, 14]
+
+
+def test_who_observes_a_run_learns_of_its_kernels(make):
+    program = jit(lambda x: (x + 21).contiguous() * 2)
+    first, again = [], []
+    with observing(first.append):
+        program(make([1]))
+    with observing(again.append):
+        program(make([2]))
+    asked = [event.ast for event in first if isinstance(event, CompileStarted | CompileReused)]
+    assert len(asked) == 2
+    assert [event.ast for event in again if isinstance(event, CompileReused)] == asked
 
 
 def test_a_launch_bound_to_buffers_is_the_launch(make):

@@ -236,3 +236,20 @@ def test_the_key_of_a_record_is_that_of_its_question(tmp_path):
     assert keys(tmp_path / "corpus") == keys(
         make_corpus(tmp_path / "direct", [record_of(DIFFERENCE.format(size=4))])
     )
+
+
+def test_kernels_of_a_recorded_program_are_captured_as_without_recording(tmp_path):
+    program = """
+        from compiler import Tensor, jit
+        def function(x): return (x * 3).contiguous().sum()
+        function = {wrapped}(function)
+        for i in range(3): function(Tensor([1.0 + i, 2.0], device="llvm")).numpy()
+    """
+    keys = []
+    for wrapped in ("jit", ""):
+        corpus = tmp_path / f"of {wrapped}"
+        done = capture(tmp_path, program.format(wrapped=wrapped), corpus=corpus)
+        assert done.returncode == 0, done.stderr
+        keys.append(sorted((record.ast, record.target.backend) for record in records(corpus)))
+    assert keys[0] == keys[1]
+    assert len(keys[0]) == 2

@@ -17,6 +17,15 @@ from compiler.frontend.recording import is_recording, recording
 from compiler.frontend.storage import Storage, as_source, storage_of
 from compiler.frontend.tensor import Tensor, wrap
 from compiler.ir import DType
+from compiler.observe import (
+    CompileEvent,
+    CompileReused,
+    CompileStarted,
+    Observer,
+    is_observed,
+    notify,
+    observing,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,6 +52,7 @@ class Recorded:
     plan: Plan
     result: Tree
     results: tuple[Signature, ...]  # what is returned, then state
+    questions: tuple[CompileReused, ...]  # that it asked the compiler
 
 
 @dataclass(slots=True, eq=False)
@@ -108,7 +118,8 @@ def _trace(
     handles = [wrap(value) for value in stand_ins[:count]]
     _assign(state, stand_ins[count:])
     args, options = put_together(tree, iter(handles))
-    with recording() as launches:
+    asked: list[CompileReused] = []
+    with recording() as launches, observing(_noting_questions(asked)):
         result, returned = take_apart(function(*args, **options), "result")
         after = realize([tensor.value for tensor in (*returned, *state)])
     for place, (handle, value) in enumerate(zip(handles, stand_ins, strict=False)):
@@ -120,6 +131,7 @@ def _trace(
         plan(launches, [_storage(v) for v in stand_ins], [_storage(v) for v in after]),
         result,
         tuple([signature(value) for value in after]),
+        tuple(asked),
     )
     _check_state(recorded, len(state))
     own = {_storage(new): _storage(old) for new, old in zip(stand_ins, before, strict=True)}
@@ -131,6 +143,17 @@ def _trace(
         if s not in found or s in own
     ]
     return recorded, outcome, rest
+
+
+def _noting_questions(found: list[CompileReused]) -> Observer:
+    """Puts the questions of this thread there; other threads may compile at the same time."""
+    thread = threading.get_ident()
+
+    def note(event: CompileEvent) -> None:
+        if threading.get_ident() == thread and isinstance(event, CompileStarted | CompileReused):
+            found.append(CompileReused(event.ast, event.target, event.options, event.opts))
+
+    return note
 
 
 def _in_memory(tensors: Sequence[Tensor]) -> tuple[Value, ...]:
@@ -204,6 +227,9 @@ def _replay(
             raise JitError(
                 f"{what} {place} is {signature(value)}, the program was recorded with {wanted}"
             )
+    if is_observed():  # whoever came after the recording learns of its kernels, too
+        for question in recorded.questions:
+            notify(question)
     storages = recorded.plan.run([_storage(value) for value in given])
     results = [
         source(storage, like.dtype, like.shape, like.device)
