@@ -104,6 +104,9 @@ class Executable(Protocol):
     ) -> Callable[[], None]:
         """The same call, to be made often while the buffers live."""
 
+    def launch(self, buffers: Sequence[Buffer]) -> None:
+        """A call without variables, over buffers that are known to fit and share no memory."""
+
 
 class Device(Protocol):
     """Where programs run. A device takes its own buffers only: another's is a DeviceError."""

@@ -89,6 +89,10 @@ class DeviceExecutable:
         """The same call, to be made often; it is checked each time."""
         return partial(self, buffers, variables)
 
+    def launch(self, buffers: Sequence[Buffer]) -> None:
+        """The same call; it is checked all the same."""
+        self(buffers)
+
 
 def _refuse_overlap(program: Program, buffers: Sequence[DeviceBuffer], written: int) -> None:
     """The kernel's `restrict` promises that no other argument sees what it writes."""

@@ -63,6 +63,10 @@ class ReferenceExecutable:
         """The same call, to be made often; it is checked each time."""
         return partial(self, buffers, variables)
 
+    def launch(self, buffers: Sequence[Buffer]) -> None:
+        """The same call; it is checked all the same."""
+        self(buffers)
+
 
 def _array(program: Program, buffer: Buffer) -> Array:
     if not isinstance(buffer, ReferenceBuffer):

@@ -41,14 +41,15 @@ class Plan:
         storages = dict(self.kept)
         for place, storage in enumerate(given):
             buffers[place], storages[place] = storage.on_device(), storage
+        devices = {spec[0]: open_device(spec[0]) for spec in self.fresh.values()}
         for place, (device, dtype, size) in self.fresh.items():
-            buffer = buffers[place] = open_device(device).allocate(dtype, size)
-            storages[place] = Storage(device, dtype, size, buffer=buffer)
+            buffer = buffers[place] = devices[device].allocate(dtype, size)
+            storages[place] = Storage(device, dtype, size, None, buffer)
         for step in self.steps:
             if step.bound is not None:
                 step.bound()
             else:
-                step.executable([buffers[place] for place in step.places])  # type: ignore[misc]  # all are set by now
+                step.executable.launch([buffers[place] for place in step.places])  # type: ignore[misc]  # all are set by now
         return [storages[place] for place in self.results]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import ref
 
 from compiler.errors import JitError
-from compiler.frontend.graph import Shape, Value, source
+from compiler.frontend.graph import Kind, Shape, Value, source
 from compiler.frontend.jit.plan import Plan, plan
 from compiler.frontend.jit.trees import Tree, difference, put_together, take_apart
 from compiler.frontend.realize import realize
@@ -157,8 +157,10 @@ def _noting_questions(found: list[CompileReused]) -> Observer:
 
 
 def _in_memory(tensors: Sequence[Tensor]) -> tuple[Value, ...]:
-    values = realize([tensor.value for tensor in tensors])
-    _assign(tensors, values)
+    values = tuple([tensor.value for tensor in tensors])
+    if any(value.kind is not Kind.SOURCE for value in values):
+        values = realize(values)
+        _assign(tensors, values)
     return values
 
 
