@@ -1,9 +1,10 @@
-"""What the best-known process replay gets wrong, row by row, and that this one does not."""
+"""The rows of docs/baseline.md: what process replay gets wrong, and that this one does not."""
 
 import gc
 import json
 import os
 import pickle
+import re
 import sqlite3
 from pathlib import Path
 
@@ -189,13 +190,23 @@ def test_w13_a_record_of_a_small_kernel_takes_less_than_two_kilobytes(capsys, co
     assert json.loads(out)["mean_bytes"] < 2048
 
 
-def test_w14_a_record_alone_reproduces_its_kernel(corpus):
-    with open_reader(corpus) as reader:
-        for item in reader:
-            record = item.record
-            text = record.ast
-            again = record_of(text, record.target.backend)
-            assert again.source == record.source
+def test_w14_a_difference_names_the_pass_that_it_comes_from_and_how_to_see_it(capsys, tmp_path):
+    corpus = make_corpus(tmp_path / "c", [record_of(ONE)])
+    copy = patched(tmp_path / "copy", SWAP_SUB)
+    code, report, _ = replay(capsys, corpus, "--compiler", copy, "--determinism", "changed")
+    (record,) = report["records"]
+    assert (code, record["stage"]) == (1, "render")
+    words = record["more"].removeprefix("replay ").split()
+    code, out, _ = run(capsys, *words, "--verify", "none")
+    assert code == 1
+    assert "\n-   %sub0 = fsub" in out
+
+
+def test_w14_a_record_alone_reproduces_its_kernel(capsys, corpus, tmp_path):
+    key = keys_of(corpus)[0]
+    _, out, _ = run(capsys, "show", key, "--corpus", corpus, "--json")
+    shown = json.loads(out)
+    assert record_of(shown["ast"], shown["target"]["backend"]).source == shown["source"]
 
 
 def test_w15_a_worker_that_dies_is_replaced_and_its_kernel_named(capsys, corpus, tmp_path):
@@ -233,3 +244,12 @@ def test_w18_a_kernel_that_differs_with_itself_is_told_apart(capsys, tmp_path):
     copy = patched(tmp_path / "copy", HASH_IN_THE_SOURCE)
     code, report, _ = replay(capsys, corpus, "--compiler", copy, "--determinism", "changed")
     assert (code, report["totals"]["nondeterministic"]) == (1, 1)
+
+
+def test_every_row_of_the_document_has_a_test():
+    document = (ROOT / "docs" / "baseline.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (W\d+) \|", document, re.MULTILINE)
+    assert rows == [f"W{number}" for number in range(1, 19)]
+    tests = [name for name in globals() if name.startswith("test_w")]
+    covered = {found.upper() for name in tests for found in re.findall(r"w\d+", name)}
+    assert set(rows) == covered
