@@ -79,6 +79,8 @@ def _why_unknown(name: str) -> str | None:
     outcome, slash, numerics = name.partition("/")
     outcomes = [member.value for member in Outcome]
     verdicts = [member.value for member in Numerics]
+    if outcome == Outcome.UNREADABLE.value:
+        return f"{name!r} cannot be allowed: nobody knows what it was; repair or prune the corpus"
     if outcome not in outcomes:
         return f"{name!r} is no outcome; use one of {', '.join(outcomes)}"
     if slash and numerics not in verdicts:

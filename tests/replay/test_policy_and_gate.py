@@ -122,6 +122,8 @@ def test_a_bad_line_of_a_ledger_is_named(tmp_path, line, fact):
         ({"allow": "same"}, r"tool\.replay\.allow: Expected `array`"),
         ({"allow": ["same", "sane"]}, r"tool\.replay\.allow\[1\]: 'sane' is no outcome"),
         ({"allow": ["code/fine"]}, r"tool\.replay\.allow\[0\]: 'code/fine' is no numeric verdict"),
+        ({"allow": ["unreadable"]}, r"tool\.replay\.allow\[0\]: 'unreadable' cannot be allowed"),
+        ({"subject": 3}, r"tool\.replay\.subject: Expected `str \| null`"),
         ({"numerics": ["fine"]}, r"tool\.replay\.numerics\[0\]: Invalid enum value"),
         ({"minimum": "most"}, r"tool\.replay\.minimum: is 'most'"),
         ({"minimum": 0}, r"tool\.replay\.minimum: is 0"),
