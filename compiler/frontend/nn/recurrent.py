@@ -1,50 +1,61 @@
-"""One step of a recurrent network. Gates lie one after the other in the weights' first axis."""
+"""Recurrent cells: called for one step, or `over` a whole sequence (time, batch, features)."""
 
 from math import sqrt
 
+from compiler.frontend.functions.floats import sigmoid, tanh
+from compiler.frontend.functions.recurrent import Run, Weights, gru, lstm
 from compiler.frontend.nn.initial import Initial
-from compiler.frontend.tensor import Tensor
+from compiler.frontend.tensor import Tensor, wrap
+
+_FORWARD = Run()
 
 
 class _Gates:
-    """x @ weight.T + bias of several gates, as one product."""
+    """The weights of some gates, one after the other along the first axis."""
 
     def __init__(self, make: Initial, gates: int, inputs: int, size: int) -> None:
         bound = 1 / sqrt(size)
-        self.weight = make.uniform((gates * size, inputs), bound)
-        self.bias = make.uniform((gates * size,), bound)
-        self.count = gates
+        self.inputs = make.uniform((gates * size, inputs), bound)
+        self.state = make.uniform((gates * size, size), bound)
+        self.input_bias = make.uniform((gates * size,), bound)
+        self.state_bias = make.uniform((gates * size,), bound)
 
-    def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
-        y: Tensor = x @ self.weight.T + self.bias
-        return y.split(self.count, -1)
+    def weights(self) -> Weights:
+        """As values."""
+        biases = self.input_bias.value, self.state_bias.value
+        return Weights(self.inputs.value, self.state.value, *biases)
 
 
 class LSTMCell:
-    """(h, c) from an input and the (h, c) before it. Gates: input, forget, cell, output."""
+    """(h, c) from an input and the (h, c) before it. Gates: input, output, forget, cell."""
 
     def __init__(self, make: Initial, inputs: int, size: int) -> None:
-        self.of_input = _Gates(make, 4, inputs, size)
-        self.of_state = _Gates(make, 4, size, size)
+        self.gates = _Gates(make, 4, inputs, size)
 
     def __call__(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        h, c = state
-        pairs = zip(self.of_input(x), self.of_state(h), strict=True)
-        keep_new, keep_old, cell, shown = [a + b for a, b in pairs]
-        c = keep_old.sigmoid() * c + keep_new.sigmoid() * cell.tanh()
-        return shown.sigmoid() * c.tanh(), c
+        return self.over(x.expand_dims(0), state)[1]
+
+    def over(
+        self, xs: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Every h, and the last (h, c)."""
+        before = state[0].value, state[1].value
+        bends = sigmoid, tanh, tanh
+        outputs, (h, c) = lstm(xs.value, self.gates.weights(), before, bends, _FORWARD)
+        return wrap(outputs), (wrap(h), wrap(c))
 
 
 class GRUCell:
-    """h from an input and the h before it. Gates: reset, update, new; the reset comes last."""
+    """h from an input and the h before it. Gates: update, reset, new; the reset acts last."""
 
     def __init__(self, make: Initial, inputs: int, size: int) -> None:
-        self.of_input = _Gates(make, 3, inputs, size)
-        self.of_state = _Gates(make, 3, size, size)
+        self.gates = _Gates(make, 3, inputs, size)
 
     def __call__(self, x: Tensor, h: Tensor) -> Tensor:
-        by_input, by_state = self.of_input(x), self.of_state(h)
-        reset = (by_input[0] + by_state[0]).sigmoid()
-        update = (by_input[1] + by_state[1]).sigmoid()
-        new = (by_input[2] + reset * by_state[2]).tanh()
-        return new + update * (h - new)
+        return self.over(x.expand_dims(0), h)[1]
+
+    def over(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Every h, and the last one."""
+        weights, bends = self.gates.weights(), (sigmoid, tanh)
+        outputs, (last,) = gru(xs.value, weights, (h.value,), bends, _FORWARD, resets_product=True)
+        return wrap(outputs), wrap(last)

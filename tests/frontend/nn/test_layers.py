@@ -7,6 +7,7 @@ import pytest
 
 from compiler import Tensor, jit, nn
 from compiler.errors import OptionError, ShapeError
+from tests.frontend.gradient.differences import check
 
 
 @pytest.fixture
@@ -83,12 +84,17 @@ def test_batch_norm_uses_what_it_remembers_otherwise(make):
     close(layer(x), (x.numpy() - [1, 0]) / [2, 1] * [2, 1] + [0, 1])
 
 
+def products(layer, x, h):
+    """Of the input and of the state, all gates side by side."""
+    gates = layer.gates
+    of_input = x @ gates.inputs.numpy().T + gates.input_bias.numpy()
+    return of_input, h @ gates.state.numpy().T + gates.state_bias.numpy()
+
+
 def test_lstm_cell_keeps_and_forgets_by_its_gates(make):
     layer, x, h, c = nn.LSTMCell(make, 3, 2), tensor(4, 3), tensor(4, 2), tensor(4, 2, seed=1)
     new_h, new_c = layer(x, (h, c))
-    gates = x.numpy() @ layer.of_input.weight.numpy().T + layer.of_input.bias.numpy()
-    gates += h.numpy() @ layer.of_state.weight.numpy().T + layer.of_state.bias.numpy()
-    i, f, g, o = np.split(gates, 4, axis=1)
+    i, o, f, g = np.split(sum(products(layer, x.numpy(), h.numpy())), 4, axis=1)
     wanted = sigmoid(f) * c.numpy() + sigmoid(i) * np.tanh(g)
     close(new_c, wanted)
     close(new_h, sigmoid(o) * np.tanh(wanted))
@@ -96,12 +102,33 @@ def test_lstm_cell_keeps_and_forgets_by_its_gates(make):
 
 def test_gru_cell_mixes_old_and_new_by_its_gates(make):
     layer, x, h = nn.GRUCell(make, 3, 2), tensor(4, 3), tensor(4, 2, seed=1)
-    a = x.numpy() @ layer.of_input.weight.numpy().T + layer.of_input.bias.numpy()
-    b = h.numpy() @ layer.of_state.weight.numpy().T + layer.of_state.bias.numpy()
-    (ar, az, an), (br, bz, bn) = np.split(a, 3, axis=1), np.split(b, 3, axis=1)
+    a, b = products(layer, x.numpy(), h.numpy())
+    (az, ar, an), (bz, br, bn) = np.split(a, 3, axis=1), np.split(b, 3, axis=1)
     update = sigmoid(az + bz)
     new = np.tanh(an + sigmoid(ar + br) * bn)
     close(layer(x, h), (1 - update) * new + update * h.numpy())
+
+
+def test_a_cell_goes_over_a_sequence_step_by_step(make):
+    layer, xs = nn.GRUCell(make, 3, 2), tensor(5, 4, 3)
+    h = start = tensor(4, 2, seed=1)
+    wanted = []
+    for x in xs:
+        h = layer(x, h)
+        wanted.append(h.numpy())
+    outputs, last = layer.over(xs, start)
+    close(outputs, wanted)
+    close(last, wanted[-1])
+
+
+def test_gradients_go_through_time(make):
+    layer, xs, h, c = nn.LSTMCell(make, 3, 2), tensor(3, 2, 3), tensor(2, 2), tensor(2, 2, seed=1)
+
+    def function(weights, xs):
+        layer.gates.state.value = weights.value
+        return layer.over(xs, (h, c))[0]
+
+    check(function, layer.gates.state.numpy(), xs.numpy())
 
 
 def test_dropout_leaves_out_its_share_and_makes_up_for_it():
