@@ -13,6 +13,7 @@ from corpus import PathError, Status, Stored
 from replay.environment import VARIABLE
 from replay.errors import UsageError
 from replay.launch import Program
+from replay.origin import origin_of_ours
 from replay.recorder import Losses, Recorder
 from replay.relay import Relay
 
@@ -45,6 +46,7 @@ def capture(
     recorder = Recorder(Path(program.capture.corpus), losses)
     try:
         refusal = recorder.open()
+        origin_of_ours()
         code = _serve(program, recorder)
         records = recorder.close()
         if refusal is not None:
@@ -61,8 +63,7 @@ def _serve(program: Program, recorder: Recorder) -> int:
     codes: list[int] = []
 
     def wait() -> None:
-        _, status = os.waitpid(program.pid, 0)
-        codes.append(os.waitstatus_to_exitcode(status))
+        codes.append(program.wait())
         os.close(end)
 
     relay = Relay(socket(fileno=program.server.detach()), recorder)

@@ -6,10 +6,12 @@ costs happens while the program is busy with its own start.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from _socket import AF_UNIX, SOCK_STREAM, socket
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 
 from replay.environment import Capture, with_capture
@@ -17,6 +19,7 @@ from replay.environment import Capture, with_capture
 _BACKLOG = 1024
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _OPTION = "--corpus"
+_MAX_SOCKET_BYTES = 104  # of its path, on the systems that allow least
 
 
 class Program:
@@ -30,11 +33,11 @@ class Program:
         self.pid = 0
         self.capture = Capture(_new_directory(environ), os.path.abspath(corpus))
         self.server = socket(AF_UNIX, SOCK_STREAM)
-        self.server.bind(self.capture.socket)
-        self.server.listen(_BACKLOG)
         self.handlers = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
         self.handlers[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_to_the_program)
         try:
+            self.server.bind(self.capture.socket)
+            self.server.listen(_BACKLOG)
             self.pid = os.posix_spawnp(
                 self.command[0],
                 self.command,
@@ -45,15 +48,21 @@ class Program:
             self.discard()
             raise
 
+    def wait(self) -> int:
+        """Wait for its end; its exit code, or minus the signal that ended it."""
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0  # the number may be another's from now on
+        return os.waitstatus_to_exitcode(status)
+
     def discard(self) -> None:
         """Leave nothing behind."""
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
         self.server.close()
-        for file in (self.capture.socket, self.capture.losses):
-            if os.path.exists(file):
-                os.unlink(file)
-        os.rmdir(self.capture.directory)
+        with suppress(OSError):
+            for name in os.listdir(self.capture.directory):
+                os.unlink(os.path.join(self.capture.directory, name))
+            os.rmdir(self.capture.directory)
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         """What would end us is for the program to decide."""
@@ -88,14 +97,13 @@ def _leave_to_the_program(*_: object) -> None:
 
 
 def _new_directory(environ: Mapping[str, str]) -> str:
-    """Make a directory that is ours alone. The path of a socket must be short."""
+    """Make a directory that is ours alone, where temporary files go and a path can be short."""
     name = f"replay-capture-{os.urandom(8).hex()}"
-    place = environ.get("TMPDIR") or "/tmp"
-    if len(os.fsencode(place)) > _MAX_PLACE_BYTES:
-        place = "/tmp"
-    directory = os.path.join(place, name)
-    os.mkdir(directory, 0o700)
-    return directory
-
-
-_MAX_PLACE_BYTES = 60
+    places = [environ.get("TMPDIR", ""), "/tmp", "/var/tmp", os.getcwd()]
+    for place in places:
+        directory = os.path.join(place, name)
+        if place and len(os.fsencode(directory)) < _MAX_SOCKET_BYTES - len("/socket"):
+            with suppress(OSError):
+                os.mkdir(directory, 0o700)
+                return directory
+    raise FileNotFoundError(errno.ENOENT, "no place for a socket; set TMPDIR to a short path")

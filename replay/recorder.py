@@ -106,7 +106,10 @@ class Recorder:
                 self.settle()
             if self._writer is None:
                 return 0
-            records = len(self._writer)
+            try:
+                records = len(self._writer)
+            except PathError:
+                records = self.added  # that there was no room, or no way in, is noted already
             self._writer.close()
             self._writer = None
             return records

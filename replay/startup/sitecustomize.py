@@ -2,8 +2,10 @@
 
 Cheap until the program imports `compiler.observe`; then every compile is recorded. Chains to the
 `sitecustomize` that would have run without us. A capture never changes what a program does. It
-imports nothing that Python has not imported by itself.
+imports nothing that Python has not imported by itself, and old Pythons can read it.
 """
+
+from __future__ import annotations
 
 import os
 import sys
@@ -26,7 +28,7 @@ class Watch:
     def find_spec(
         self,
         name: str,
-        path: "Sequence[str] | None",
+        path: Sequence[str] | None,
         target: object = None,
     ) -> ModuleSpec | None:
         """Arrange for `subscribe` to be called once the module has run."""
@@ -38,7 +40,7 @@ class Watch:
             return None
         execute = spec.loader.exec_module
 
-        def exec_module(module: "ModuleType") -> None:
+        def exec_module(module: ModuleType) -> None:
             execute(module)
             subscribe(module)
 
@@ -46,7 +48,7 @@ class Watch:
         return spec
 
 
-def subscribe(observe: "ModuleType") -> None:
+def subscribe(observe: ModuleType) -> None:
     """Tell of every event of the compiler; what that needs is imported at the first one."""
     observers: list[Callable[[object], None]] = []
 
@@ -59,7 +61,7 @@ def subscribe(observe: "ModuleType") -> None:
         observe.subscribe(record)
 
 
-def _observer() -> "Callable[[object], None]":
+def _observer() -> Callable[[object], None]:
     environ = os.environ  # noqa: TID251  # this is the file that may
     try:
         observer: Callable[[object], None] = _ours("replay.observer").observer(environ)
@@ -78,7 +80,7 @@ def _note(losses: str, error: Exception) -> None:
         pass  # nobody captures any more
 
 
-def _ours(name: str) -> "ModuleType":
+def _ours(name: str) -> ModuleType:
     """From the tree of this file, which need not be installed where the program runs. A directory
     of the program called `corpus`, as the one that is written to may be, must not stand before."""
     root = os.path.dirname(os.path.dirname(HERE))
