@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from types import CodeType
 
 import msgspec
 
@@ -31,6 +32,21 @@ _OURS = (
 )
 _ASIDE = ("frontend/", "onnx/", "explain/", "onnx.py", "explain.py")  # ask, and answer nothing
 _LIBRARY_OF = {"llvmlite": "llvm", "pyopencl": "opencl"}  # others matter to every backend
+# Of a code object: all that is executed, and not where it stands.
+_PARTS = (
+    "co_name",
+    "co_argcount",
+    "co_posonlyargcount",
+    "co_kwonlyargcount",
+    "co_flags",
+    "co_code",
+    "co_consts",
+    "co_names",
+    "co_varnames",
+    "co_freevars",
+    "co_cellvars",
+    "co_exceptiontable",
+)
 _KEPT = 12  # tables of one corpus, each of a backend and mode: some branches, and a copy
 
 
@@ -106,6 +122,7 @@ class Memory:
     def __init__(self, path: Path, compiler: Path, mode: Mode) -> None:
         self._path = path
         self._cache = _load(path)
+        self._normalized_before = len(self._cache.normalized)
         self.fingerprints = Fingerprints(compiler, mode, self._cache.normalized)
         self._known: dict[str, Known] = {}
         self._learned: dict[str, dict[str, Known]] = {}  # by backend
@@ -133,13 +150,15 @@ class Memory:
 
     def save(self) -> None:
         """Write the cache; a place that cannot be written costs the next replay time, no more."""
-        if not self._learned and not self._forgotten:
+        learned_by = {self.fingerprints.of(name): name for name in self._learned}
+        is_more = len(self._cache.normalized) > self._normalized_before
+        if not (learned_by or self._forgotten or is_more):
             return
         cache = _load(self._path)  # anew: another replay may have saved since
         cache.normalized |= self._cache.normalized
         tables = cache.tables
-        for backend, learned in self._learned.items():
-            fingerprint = self.fingerprints.of(backend)
+        for fingerprint, backend in learned_by.items():
+            learned = self._learned[backend]
             before = tables.pop(fingerprint, None)
             known = {} if before is None else _records(before)
             tables[fingerprint] = _Table(backend, msgspec.Raw(_encode({**known, **learned})))
@@ -161,14 +180,39 @@ def normalized_digest(source: bytes) -> str:
     """The digest of what Python makes of a source: no comments, layout or docstrings."""
     try:
         tree = ast.parse(source)
+        _drop_docstrings(tree)
+        code = compile(tree, "", "exec", dont_inherit=True, optimize=0)
     except (SyntaxError, ValueError):
         return sha256(source).hexdigest()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:] or [ast.Pass()]
-    return sha256(ast.dump(tree).encode()).hexdigest()
+    return sha256(_meaning(code).encode(errors="surrogatepass")).hexdigest()
+
+
+def _drop_docstrings(block: ast.AST) -> None:
+    """Statements alone are visited: there is no docstring inside an expression."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        statements = getattr(block, name, None)
+        if not isinstance(statements, list):
+            continue
+        for statement in statements:
+            _drop_docstrings(statement)
+        first = statements[0] if statements else None
+        if (
+            isinstance(block, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and isinstance(first, ast.Expr)
+            and isinstance(first.value, ast.Constant)
+        ):
+            statements[:1] = [] if len(statements) > 1 else [ast.copy_location(ast.Pass(), first)]
+
+
+def _meaning(value: object) -> str:
+    """Byte code without line numbers, and constants, as text that is the same in every process."""
+    if isinstance(value, tuple):
+        return f"({','.join(map(_meaning, value))})"
+    if isinstance(value, frozenset):
+        return f"{{{','.join(sorted(map(_meaning, value)))}}}"
+    if isinstance(value, CodeType):
+        return _meaning(tuple(getattr(value, name) for name in _PARTS))
+    return repr(value)
 
 
 def cache_path(environ: Mapping[str, str], corpus: Path, question: str = "") -> Path | None:

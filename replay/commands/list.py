@@ -1,5 +1,6 @@
 """`replay list`: the records of a corpus, one a line, key first."""
 
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ from replay.commands.common import (
     with_errors,
 )
 from replay.text import one_line
+
+_AT_ONCE = 256  # lines; each write is flushed
 
 
 @click.command("list")
@@ -36,8 +39,8 @@ def command(
         if as_json:
             print_json([_fields(item) for item in items])
             return 0
-        for item in items:
-            click.echo(_line(item))
+        while lines := [_line(item) for item in islice(items, _AT_ONCE)]:
+            click.echo("\n".join(lines))
     return 0
 
 

@@ -1,7 +1,10 @@
 """What is not compiled again, and that nothing which matters is among it."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -177,6 +180,16 @@ def test_asking_a_question_again_compiles_nothing(capsys, corpus):
     assert compiles(capsys, corpus) == (0, 0)
 
 
+def test_sources_are_normalized_once(capsys, corpus, tmp_path):
+    compiles(capsys, corpus)
+    (memory,) = tmp_path.glob("cache/kernel-replay/*.same")
+    saved = memory.read_bytes()
+    normalized_digest.cache_clear()
+    assert compiles(capsys, corpus) == (0, 0)
+    assert normalized_digest.cache_info().misses == 0
+    assert memory.read_bytes() == saved
+
+
 def test_a_memory_that_is_no_memory_is_one_that_is_empty(tmp_path, known):
     (tmp_path / "memory").write_bytes(b"\x82\xa6tables\x01")
     memory = Memory(tmp_path / "memory", known / "copy" / "compiler", Mode.PINNED)
@@ -189,6 +202,27 @@ def test_docstrings_and_layout_do_not_count():
         normalized_digest(plain)
     )
     assert normalized_digest(plain.replace(b"return x", b"return -x")) != normalized_digest(plain)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"x = 1", b"x = True"),
+        (b"x = 0.0", b"x = -0.0"),
+        (b"def f(): return 'a'", b"def f(): return 'b'"),
+        (b"y = x in {1, 2}", b"y = x in {1, 3}"),
+        (b"def f(): 'doc'", b"def f(): 'doc'; return 1"),
+    ],
+)
+def test_what_python_would_do_otherwise_counts(one, other):
+    assert normalized_digest(one) != normalized_digest(other)
+
+
+def test_a_set_of_constants_has_one_digest_in_every_process():
+    code = 'from replay.fingerprint import normalized_digest as n; print(n(b\'x in {"a", "b"}\'))'
+    environs = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2", "3")]
+    words = [sys.executable, "-c", code]
+    assert len({subprocess.check_output(words, env=environ) for environ in environs}) == 1
 
 
 def test_without_a_home_there_is_no_cache():
