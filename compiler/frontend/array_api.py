@@ -37,6 +37,7 @@ from compiler.frontend.functions import (
     inverse,
     linalg,
     movement,
+    ordering,
     reduce,
     scan,
     sets,
@@ -118,7 +119,7 @@ unstack = methods(movement.unstack)
 
 # indexing, order, sets
 take, take_along_axis = method(indexing.take), method(indexing.take_along_axis)
-argsort, sort = method(sorting.argsort), method(sorting.sort)
+argsort, sort = method(ordering.argsort), method(sorting.sort)
 searchsorted, nonzero = method(sorting.searchsorted), methods(sets.nonzero)
 argmax, argmin = method(reduce.argmax), method(reduce.argmin)
 unique_all, unique_counts = record(sets.unique_all), record(sets.unique_counts)

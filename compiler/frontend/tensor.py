@@ -25,6 +25,7 @@ from compiler.frontend.functions import (
     inverse,
     linalg,
     movement,
+    ordering,
     random,
     reduce,
     scan,
@@ -379,7 +380,7 @@ class Tensor:
     cumprod = cumulative_prod = method(scan.cumprod)
 
     # order
-    sort, argsort, topk = method(sorting.sort), method(sorting.argsort), methods(sorting.topk)
+    sort, argsort, topk = method(sorting.sort), method(ordering.argsort), methods(sorting.topk)
     searchsorted, isin = method(sorting.searchsorted), method(sets.isin)
     nonzero, unique = methods(sets.nonzero), method(sets.unique_values)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compiler import Tensor
-from compiler.frontend.functions import sets, sorting
+from compiler.frontend.functions import ordering, sets, sorting
 from compiler.frontend.graph import toposort
 from compiler.frontend.tensor import wrap
 from compiler.ir import Op
@@ -84,9 +84,9 @@ def test_a_search_costs_the_logarithm_of_the_table():
 
 
 def test_a_long_sort_compares_blocks_and_not_everything():
-    found = sorting.argsort(Tensor(np.arange(1 << 16)).value)
+    found = ordering.argsort(Tensor(np.arange(1 << 16)).value)
     reductions = [v for v in toposort([found]) if v.kind.name == "REDUCE"]
-    assert max(v.src[0].size for v in reductions) == (1 << 16) * sorting.BLOCK
+    assert max(v.src[0].size for v in reductions) == (1 << 16) * ordering.BLOCK
 
 
 def test_distinct_elements_are_numpys(tensor, check, random):

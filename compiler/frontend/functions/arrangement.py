@@ -3,8 +3,9 @@
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import graph
 from compiler.frontend.functions.elementwise import multiply, not_equal, subtract
-from compiler.frontend.functions.gathering import offset_dtype, rows_at
+from compiler.frontend.functions.gathering import rows_at
 from compiler.frontend.functions.movement import concat, moveaxis, repeat
+from compiler.frontend.functions.picking import offset_dtype
 from compiler.frontend.functions.reduce import sum_
 from compiler.frontend.functions.scan import cumsum
 from compiler.frontend.functions.sorting import searchsorted

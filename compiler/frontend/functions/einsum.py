@@ -9,7 +9,7 @@ from math import prod
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.elementwise import equal, where
-from compiler.frontend.functions.gathering import places_along
+from compiler.frontend.functions.picking import places_along
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand, as_value, device_of
 from compiler.ir import BOOL, Op

@@ -14,22 +14,22 @@ import numpy as np
 
 from compiler.errors import IndexingError, ShapeError
 from compiler.frontend import graph
-from compiler.frontend.functions.creation import counting
 from compiler.frontend.functions.elementwise import (
     add,
-    equal,
     greater_equal,
     logical_and,
     multiply,
     where,
 )
-from compiler.frontend.functions.gathering import along_axis, inside_axis, offset_dtype, rows_at
+from compiler.frontend.functions.gathering import along_axis, rows_at
+from compiler.frontend.functions.picking import inside_axis, offset_dtype
+from compiler.frontend.functions.segments import last_hits
 from compiler.frontend.graph import Pairs, Shape, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, broadcast
 from compiler.frontend.storage import from_array
-from compiler.ir import BOOL, INT32, Op
+from compiler.ir import BOOL, INT32
 
 Index: TypeAlias = Any  # int | slice | None | ... | array of ints or bools, or a tuple of them
 
@@ -287,14 +287,3 @@ def _flat_places(sizes: Shape, arrays: Sequence[tuple[int, Value]], shape: Shape
         flat = add(multiply(flat, size), graph.cast(broadcast_to(clamped, shape), dtype))
         inside = logical_and(inside, broadcast_to(found, shape))
     return where(inside, flat, -1)
-
-
-def last_hits(places: Value, length: int) -> Value:
-    """For each of `length` rows the last index whose place it is; -1 if there is none."""
-    count = places.size
-    if count == 0:
-        return graph.full(-1, INT32, (length,), places.device)
-    numbers = graph.reshape(counting(length, places.device, places.dtype), (length, 1))
-    hits = equal(numbers, graph.reshape(places, (1, count)))
-    found = where(hits, counting(count, places.device), -1)
-    return graph.reduce(Op.MAX, found, (1,))

@@ -16,7 +16,7 @@ from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions.elementwise import add, multiply, subtract
 from compiler.frontend.functions.floats import cos, log, sqrt
-from compiler.frontend.functions.sorting import argsort
+from compiler.frontend.functions.ordering import argsort
 from compiler.frontend.graph import Value
 from compiler.frontend.shapes import as_int, as_shape
 from compiler.ir import FLOAT32, FLOAT64, INT64, UINT32, UINT64, DType, Op

@@ -1,37 +1,29 @@
-"""Elements added up at computed places: what gathers are differentiated to.
-
-Every place looks through all that was given: no two writes meet, and the order of the sum is fixed.
-"""
+"""Elements added up at computed places: what gathers are differentiated to."""
 
 from math import prod
 
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.elementwise import equal, where
+from compiler.frontend.functions.segments import combined_rows
 from compiler.frontend.graph import Shape, Value
 from compiler.ir import Op
 
 
 def rows_added(given: Value, places: Value, length: int) -> Value:
     """Row i is the sum of the rows of `given` (m, *rest) whose entry in `places` (m,) is i."""
-    count, rest = given.shape[0], given.shape[1:]
-    return _added(given, places, (1, count, *rest), (1, count, *([1] * len(rest))), length)
+    wide = graph.cast(given, dtypes.accumulator(given.dtype))
+    return graph.cast(combined_rows(Op.ADD, wide, places, length), given.dtype)
 
 
 def added_along(given: Value, places: Value, axis: int, length: int) -> Value:
     """`given`, whose elements go to `places` (of its shape) along an axis that gets `length`."""
     shape = (*given.shape[:axis], 1, *given.shape[axis:])
-    return _added(given, places, shape, shape, length, axis)
-
-
-def _added(
-    given: Value, places: Value, shape: Shape, seen: Shape, length: int, axis: int = 0
-) -> Value:
     wide = graph.cast(given, dtypes.accumulator(given.dtype))
     whole = (*shape[:axis], length, *shape[axis + 1 :])
     ones = [1] * len(shape)
     ones[axis] = length
     numbers = graph.reshape(graph.count((length,), places.dtype, given.device), tuple(ones))
-    hits = equal(graph.reshape(places, seen), numbers)
+    hits = equal(graph.reshape(places, shape), numbers)
     candidates = where(hits, graph.reshape(wide, shape), graph.full(0, wide.dtype, (), wide.device))
     assert candidates.shape == whole
     return graph.cast(graph.reduce(Op.ADD, candidates, (axis + 1,)), given.dtype)

@@ -18,8 +18,9 @@ from compiler.frontend.functions.elementwise import (
 )
 from compiler.frontend.functions.gathering import rows_at
 from compiler.frontend.functions.movement import pad
+from compiler.frontend.functions.ordering import argsort
 from compiler.frontend.functions.scan import cumsum
-from compiler.frontend.functions.sorting import argsort, searchsorted
+from compiler.frontend.functions.sorting import searchsorted
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand, as_value, device_of
 from compiler.frontend.realize import to_numpy

@@ -5,9 +5,9 @@ from math import prod
 
 from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions.creation import arange_like, counting
+from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.functions.gathering import rows_at
-from compiler.frontend.functions.indexing import last_hits
+from compiler.frontend.functions.segments import combined_rows, last_hits
 from compiler.frontend.graph import Value
 from compiler.ir import INT64, Op
 
@@ -27,14 +27,7 @@ def update_rows(x: Value, places: Value, updates: Value, op: Op | None = None) -
         column = graph.reshape(last, (length, *([1] * len(rest))))
         picked = rows_at(updates, [(0, last)], (length,))
         return ew.where(ew.greater_equal(column, 0), picked, x)
-    numbers = graph.reshape(counting(length, x.device, INT64), (length, 1))
-    hits = ew.equal(numbers, graph.reshape(whole, (1, count)))
-    shape = (length, count, *rest)
-    hit = graph.expand(graph.reshape(hits, (length, count, *([1] * len(rest)))), shape)
-    given = graph.expand(graph.reshape(updates, (1, count, *rest)), shape)
-    neutral = graph.full(graph.identity(op, x.dtype), x.dtype, shape, x.device)
-    total = graph.reduce(op, graph.elementwise(Op.WHERE, hit, given, neutral), (1,))
-    return graph.elementwise(op, x, total)
+    return graph.elementwise(op, x, combined_rows(op, updates, whole, length))
 
 
 def update_along(x: Value, indices: Value, updates: Value, axis: int, op: Op | None) -> Value:

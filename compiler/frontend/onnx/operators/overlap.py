@@ -6,8 +6,8 @@ from compiler.frontend.functions import movement, reduce, scan
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.functions.gathering import along_axis
 from compiler.frontend.functions.indexing import take
+from compiler.frontend.functions.ordering import argsort
 from compiler.frontend.functions.positions import positions
-from compiler.frontend.functions.sorting import argsort
 from compiler.frontend.graph import Value
 from compiler.frontend.realize import to_numpy
 from compiler.ir import INT64
