@@ -16,6 +16,7 @@ from replay.subject import Detail
 from replay.workers import Crew, Job, Reply, run_jobs
 
 T = TypeVar("T")
+NAMELESS = "~"  # begins the name of a result whose damaged record has no key
 Progress = Callable[[str, int, int], None]
 
 
@@ -98,13 +99,14 @@ class Replayed:
     stopped: str | None = None
     known: int = 0  # records that were not compiled; only looked up
     resumed: int = 0  # records that an interrupted replay had compiled
-    is_read: bool = False  # whether every record of the corpus has been looked at
+    seen: int = 0  # records that have been looked at
+    is_read: bool = False  # whether those are all
     digests: dict[str, bytes] = field(default_factory=dict)  # of the records that were compiled
     toolchains: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, result: Result) -> None:
         """Note a result, or replace the one that its record had. Damage may have no key."""
-        self.results[result.key or f"~{len(self.results)}"] = result
+        self.results[result.key or f"{NAMELESS}{len(self.results)}"] = result
 
     def ordered(self) -> tuple[Result, ...]:
         return tuple(self.results[key] for key in sorted(self.results))

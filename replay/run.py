@@ -15,7 +15,17 @@ from replay.journal import Entry, Phase
 from replay.judge import baseline_of, blank, result_of
 from replay.numbers import check_numbers
 from replay.outcome import Outcome, Result
-from replay.plan import Asked, Extent, Plan, Progress, Replayed, Source, jobs_of, key_of_raw
+from replay.plan import (
+    NAMELESS,
+    Asked,
+    Extent,
+    Plan,
+    Progress,
+    Replayed,
+    Source,
+    jobs_of,
+    key_of_raw,
+)
 from replay.recompile import read
 from replay.subject import Detail, Refused
 from replay.wire import Done
@@ -36,13 +46,26 @@ def replay(source: Source, plan: Plan, progress: Progress) -> Replayed:
             check_numbers(source, plan, found, progress)
     except KeyboardInterrupt:
         found.is_interrupted = True
-    for raw in source.raw() if not found.is_read else ():
-        if key_of_raw(raw) not in found.results:
-            reason = "interrupted" if found.is_interrupted else found.stopped
-            found.add(_skipped(raw, reason or "not reached"))
+    _account_for_the_rest(source, found)
     if plan.journal is not None:
         plan.journal.end(is_finished=not found.is_interrupted)
     return found
+
+
+def _account_for_the_rest(source: Source, found: Replayed) -> None:
+    """What was not reached, or was with a worker when the replay ended, is skipped."""
+    if found.is_read and len(found.results) >= found.seen:
+        return
+    reason = "interrupted" if found.is_interrupted else found.stopped
+    nameless = sum(key.startswith(NAMELESS) for key in found.results)
+    for raw in source.raw():
+        key = key_of_raw(raw)
+        if key and key not in found.results:
+            found.add(_skipped(raw, reason or "not reached"))
+        elif not key:
+            nameless -= 1
+            if nameless < 0:
+                found.add(_skipped(raw, reason or "not reached"))
 
 
 def _skipped(raw: RawItem, reason: str) -> Result:
@@ -157,6 +180,7 @@ def _wanted(
     for number, raw in enumerate(source.raw(), 1):
         if number % _PROGRESS_EVERY == 0:
             progress("reading", number, source.count)
+        found.seen = number
         result = _result_without_compile(raw, plan, olds, found, stop)
         if isinstance(result, Asked):
             found.toolchains.update(result.stored.record.provenance.toolchain.items())

@@ -113,6 +113,12 @@ def test_a_locked_corpus_is_one_line_and_exit_code_3(capsys, tmp_path):
     assert "locked" in err
 
 
+def test_a_selection_of_nothing_is_one_line_and_no_report(capsys, corpus):
+    code, out, err = run(capsys, "run", "--corpus", corpus, "--only", "nomatch")
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert "no record was chosen" in err
+
+
 def test_debug_shows_the_traceback(capsys, tmp_path):
     code, _, err = run(capsys, "--debug", "list", "--corpus", tmp_path / "x")
     assert code == 3

@@ -70,6 +70,10 @@ def resumed(hanging, tmp_path):
 )
 def test_an_interrupted_replay_goes_on_where_it_ended(hanging, tmp_path, number, code):
     assert interrupted(hanging, tmp_path, number) == code
+    if code == 130:
+        totals = json.loads((tmp_path / "report").read_text())["totals"]
+        assert totals["records"] == 6
+        assert totals["skipped"] >= 1
     code, report = resumed(hanging, tmp_path)
     counts = {name: count for name, count in report["totals"].items() if count}
     assert (code, counts) == (1, {"records": 6, "same": 5, "crash": 1})
