@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from compiler import compile_kernel
 from replay.callsite import call_site
 from replay.environment import captures
 from replay.link import Link, Told
@@ -83,8 +84,9 @@ class Observer:
     def _reuse(self, event: Any) -> None:  # noqa: ANN401  # of whichever compiler runs
         question = (event.ast, event.target, event.options, event.opts)
         told = self._asked.get(question)
-        if told is None:
-            told = self._asked[question] = self._told(event, plain_question(*question))
+        if told is None:  # it was answered before we listened; so it is asked, for us to hear
+            compile_kernel(*question)
+            return
         for link in self._links:
             link.ask_again(told)
 

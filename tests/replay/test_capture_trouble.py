@@ -11,10 +11,15 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from programs import DIFFERENCE
 
+from compiler import Tensor, observing
 from corpus import Status, Stored, check_corpus, open_reader
+from replay.environment import Capture
+from replay.link import Link
+from replay.observer import Observer
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"""
@@ -222,3 +227,16 @@ def test_a_call_site_is_told_without_the_machine(tmp_path):
         (item,) = reader
     assert item.record.provenance.call_site.startswith("lib/model.py:")
     assert item.record.provenance.tensor_op == "compile_kernel"
+
+
+def test_a_kernel_that_was_built_before_anybody_listened_is_recorded_when_it_is_used(tmp_path):
+    def run():
+        (Tensor(np.ones(23, np.float32)) + 5).realize()
+
+    run()
+    with observing(Observer([Link(Capture(str(tmp_path), str(tmp_path / "corpus")))], {})):
+        run()
+        run()
+    assert sizes(tmp_path / "corpus") == [23]
+    with open_reader(tmp_path / "corpus") as reader:
+        assert [item.record.provenance.occurrences for item in reader] == [2]
