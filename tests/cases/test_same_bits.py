@@ -9,9 +9,9 @@ from compiler import compile_kernel, find_target, open_device
 from compiler.errors import DeviceError
 from compiler.frontend.dtypes import to_numpy
 from compiler.frontend.onnx import default_feed, load
-from compiler.frontend.onnx.run import evaluate
+from compiler.frontend.onnx.evaluate import evaluate
 from compiler.frontend.schedule import split
-from compiler.frontend.storage import storage_of
+from compiler.frontend.storage import from_array, storage_of
 from compiler.kernel import choose, from_ast
 from compiler.options import DEFAULT
 from tests.cases.schedules import chooser
@@ -23,7 +23,8 @@ TARGETS = ("llvm", "opencl")
 def kernels(name):
     """The distinct kernels of a model and how many elements of which dtype their buffers have."""
     model = load(MODELS / f"{name}.onnx")
-    roots = evaluate(model, default_feed(model, {"N": 1}), "llvm").values()
+    feed = default_feed(model, {"N": 1})
+    roots = evaluate(model, {name: from_array(a, "llvm") for name, a in feed.items()}, "llvm")
     found = {}
     for built in split(list(roots), storage_of):
         found.setdefault(built.ast, [(value.dtype, value.size) for value in built.buffers])

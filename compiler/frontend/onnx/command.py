@@ -10,6 +10,7 @@ import numpy as np
 from compiler.errors import ModelError
 from compiler.frontend.onnx.decode import load
 from compiler.frontend.onnx.feeds import default_feed
+from compiler.frontend.onnx.model import Model
 from compiler.frontend.onnx.reference import evaluate_reference
 from compiler.frontend.onnx.run import run
 from compiler.frontend.storage import Array
@@ -36,18 +37,31 @@ class Output:
         return head if self.error is None else f"{head} max|a-b|/max|b| {self.error:.3g}"
 
 
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """What the user says of the inputs; the rest is random."""
+
+    arrays: Path | None
+    dims: Mapping[str, int]
+    values: Mapping[str, float]
+
+    def of(self, model: Model) -> dict[str, Array]:
+        """An array for each input. Raises ModelError for names that are none."""
+        given = {} if self.arrays is None else _read(self.arrays)
+        found = default_feed(model, self.dims, given)
+        for name, number in self.values.items():
+            if name not in found:
+                raise ModelError(f"value {name}: the inputs are {', '.join(found)}")
+            found[name] = np.full_like(found[name], number)
+        return found
+
+
 def run_model(
-    path: Path,
-    feed: Path | None,
-    dims: Mapping[str, int],
-    target: str,
-    *,
-    compare: bool,
-    save: Path | None,
+    path: Path, feeds: Feeds, target: str, *, compare: bool, save: Path | None
 ) -> list[Output]:
     """Load, feed and run a model; compare and save its outputs if asked to."""
     model = load(path)
-    arrays = default_feed(model, dims, {} if feed is None else _read(feed))
+    arrays = feeds.of(model)
     outputs = run(model, arrays, target)
     if save is not None:
         _write(save, outputs)

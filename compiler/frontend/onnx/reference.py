@@ -30,6 +30,7 @@ class BatchNormalization(OpRun):
 
 def evaluate_reference(model: Model, feed: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs by name, computed without any of our code but one formula, see above."""
-    replaced = [BatchNormalization] if model.opsets.get("", 1) < TRAINING_MODE else []
+    is_old = model.opsets.get("", 1) < TRAINING_MODE
+    replaced: list[type[OpRun]] = [BatchNormalization] if is_old else []
     found = ReferenceEvaluator(model.proto, new_ops=replaced).run(None, dict(feed))
     return dict(zip(model.outputs, found, strict=True))
