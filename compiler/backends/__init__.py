@@ -17,6 +17,7 @@ from compiler.backends.base import (
 )
 from compiler.backends.describe import arguments_of, launch_of
 from compiler.backends.llvm import BACKEND as LLVM
+from compiler.backends.memory import copied
 from compiler.backends.opencl import BACKEND as OPENCL
 from compiler.backends.reference import BACKEND as REFERENCE
 from compiler.errors import OptionError
@@ -56,6 +57,6 @@ def opened_device(name: str) -> Device | None:
 
 __all__ = [
     "BACKENDS", "Argument", "Backend", "Buffer", "Device", "Estimates", "Executable", "Launch",
-    "Program", "Role", "arguments_of", "find_backend", "launch_of", "open_device",
+    "Program", "Role", "arguments_of", "copied", "find_backend", "launch_of", "open_device",
     "opened_device", "size_value", "storage_dtype",
 ]  # fmt: skip

@@ -132,6 +132,9 @@ class Device(Protocol):
     def download(self, buffer: Buffer) -> Array:
         """A new array with the buffer's contents, after all kernels that write it."""
 
+    def release(self, buffer: Buffer) -> Array:
+        """Like `download`, of a buffer that is not used again: the array may keep its memory."""
+
     def build(self, program: Program) -> Executable:
         """Machine code for `program`. Raises BuildError; nothing is kept of a failed build."""
 

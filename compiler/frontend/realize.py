@@ -20,7 +20,7 @@ from compiler.frontend import dtypes
 from compiler.frontend.graph import Kind, Value
 from compiler.frontend.launches import note_launch
 from compiler.frontend.recording import note, refuse_reading
-from compiler.frontend.schedule import Built, lifetimes, scratch_of, split
+from compiler.frontend.schedule import Built, lifetimes, plan, scratch_of
 from compiler.frontend.storage import Array, Storage, as_source, release, remember, storage_of
 from compiler.ir import DType, Node
 from compiler.kernel import Opt
@@ -75,6 +75,13 @@ def to_numpy(value: Value) -> Array:
     return storage.on_host().reshape(value.shape)
 
 
+def take_numpy(value: Value) -> Array:
+    """The array of a value in memory that nobody can ask again: without a copy where possible."""
+    storage = storage_of(value)
+    assert storage is not None
+    return storage.surrender().reshape(value.shape)
+
+
 def _below_reshapes(value: Value) -> Value:
     while value.kind is Kind.RESHAPE and storage_of(value) is None:
         value = value.src[0]
@@ -99,12 +106,12 @@ def _compute(missing: Sequence[Value]) -> dict[Value, Storage]:
             seen[value] = storage_of(value)
         return seen[value]
 
-    kernels = split(missing, memory_of)
+    kernels = plan(missing, memory_of)
     held = {value: storage for value, storage in seen.items() if storage is not None}
     seen.clear()
-    plan = lifetimes(kernels, scratch_of(kernels, missing))
+    ends = lifetimes(kernels, scratch_of(kernels, missing))
     free: dict[_Spec, list[Buffer]] = {}
-    for built, over in zip(kernels, plan.free_after, strict=True):
+    for built, over in zip(kernels, ends.free_after, strict=True):
         _run(built, held, free)
         for value in over:
             buffer = release(value, held)
@@ -148,7 +155,7 @@ def _executable(ast: Node, device_name: str) -> Executable:
     device = open_device(device_name)
     settings = _settings.get(_DEFAULT)
     opts = settings.choose(ast, device.target) if settings.choose else None
-    key = (ast, device.target, settings.options, opts)
+    key = (ast, device_name, None if settings is _DEFAULT else settings.options, opts)
     with _lock:
         known = _builds.get(key)
         if known is not None:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import numpy.typing as npt
 
-from compiler.backends import Buffer, open_device
+from compiler.backends import Buffer, copied, open_device
 from compiler.frontend import graph
 from compiler.frontend.dtypes import as_dtype, to_numpy
 from compiler.frontend.graph import Kind, Value
@@ -39,8 +38,14 @@ class Storage:
         """A new flat array of the elements."""
         if self.buffer is None:
             assert self.host is not None
-            return self.host.copy()
+            return copied(self.host)
         return open_device(self.device).download(self.buffer).view(to_numpy(self.dtype))
+
+    def surrender(self) -> Array:
+        """The elements as a flat array, for the last time: it may take the memory with it."""
+        if self.buffer is None:
+            return self.on_host()
+        return open_device(self.device).release(self.buffer).view(to_numpy(self.dtype))
 
 
 _OWN_REFERENCES = 2  # in `release`: its variable, and the argument of getrefcount
@@ -72,7 +77,7 @@ def storage_of(value: Value) -> Storage | None:
 def from_array(array: Array, device: str) -> Value:
     """A value with a snapshot of the array's elements."""
     dtype = as_dtype(array.dtype)
-    flat = np.array(array, to_numpy(dtype), order="C").reshape(-1)  # a copy
+    flat = copied(array.astype(to_numpy(dtype), copy=False))
     storage = Storage(device, dtype, flat.size, flat)
     return graph.source(storage, dtype, array.shape, device)
 

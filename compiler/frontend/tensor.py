@@ -3,6 +3,7 @@
 To add a method: a function of values in a topic module, and a line in the table below.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper, wraps
 from importlib import import_module
@@ -36,9 +37,10 @@ from compiler.frontend.functions import (
 from compiler.frontend.gradient import gradient
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
-from compiler.frontend.realize import realize, to_numpy
+from compiler.frontend.realize import realize, take_numpy, to_numpy
 from compiler.frontend.schedule import explain
 from compiler.frontend.storage import storage_of
+from compiler.frontend.temporaries import TEMPORARY, is_unshared
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -192,7 +194,11 @@ def _explain(self: "Tensor", *others: "Tensor") -> str:
 
 def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:
     """A new array of the elements."""
-    return to_numpy(_realize(self).value)
+    is_temporary = sys.getrefcount(self) == TEMPORARY
+    _realize(self)
+    if is_temporary and is_unshared(self):
+        return take_numpy(self.value)
+    return to_numpy(self.value)
 
 
 def _namespace(self: "Tensor", *, api_version: str | None = None) -> ModuleType:

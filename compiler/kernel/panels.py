@@ -22,13 +22,15 @@ _ITEMS = (AxisKind.LOCAL, AxisKind.GROUP)
 class Panel:
     """The part of a buffer that one LOAD reads, over `axes`, the last one contiguous.
 
-    Lanes come last, so that they are vectors whatever the order of the buffer. `rounds` are the
-    reduce loops that fill it anew. `copies` counts the REDUCEs that read it apart from each other.
+    Lanes come last, so that they are vectors whatever the order of the buffer. Without work-groups
+    the loops `filled` fill it, in the buffer's order. `rounds` are the reduce loops that fill it
+    anew. `copies` counts the REDUCEs that read it apart from each other.
     """
 
     load: Node
     name: str
     axes: tuple[Axis, ...]
+    filled: tuple[Axis, ...]
     rounds: tuple[Axis, ...]
     copies: int
     times: int  # that it is filled
@@ -112,31 +114,36 @@ def _choices(kernel: Kernel, load: Node, name: str, capabilities: Capabilities) 
     closed = closers(toposort(kernel.ast))
     copies = prod([len(closed[name]) for name in moving if name in closed])
     outside = [axis for axis in kernel.axes if axis.kind not in LANES]
-    first = len(kernel.of_kind(AxisKind.GLOBAL, *_ITEMS)) if capabilities.has_local else 0
+    items = _ITEMS if capabilities.has_local else ()
+    first = len(kernel.of_kind(AxisKind.GLOBAL, *items)) if items else 0
     found: list[Panel] = []
     for cut in range(first, len(outside) + 1):
-        outer = [axis for axis in outside[:cut] if axis in axes and axis.kind not in _ITEMS]
+        outer = [axis for axis in outside[:cut] if axis in axes and axis.kind not in items]
         covered = [axis for axis in axes if axis not in outer]
         if any(not isinstance(axis.size, int) for axis in covered):
             continue
         around = outside[: 1 + max([outside.index(axis) for axis in outer], default=-1)]
-        if capabilities.has_local:  # a group fills it once, however many items it has
-            around = [axis for axis in around if axis.kind not in _ITEMS]
         rounds = tuple([axis for axis in outer if axis.kind is AxisKind.REDUCE])
-        times = prod([greatest(axis.size) for axis in around])
-        order = _in_order(kernel, load, covered)
-        found.append(Panel(load, name, order, rounds, copies, times))
+        # a group fills it once, however many items it has
+        times = prod([greatest(axis.size) for axis in around if axis.kind not in items])
+        loops, lanes = _in_order(kernel, load, covered)
+        filled = tuple(sorted(loops, key=lambda axis: -_apart(kernel, load, axis)))
+        found.append(Panel(load, name, (*loops, *lanes), filled, rounds, copies, times))
     return found
 
 
-def _in_order(kernel: Kernel, load: Node, covered: list[Axis]) -> tuple[Axis, ...]:
-    """Loops as they are nested, then lanes, those that are far apart in the buffer first."""
-    view = load.attr[0].views[-1]
-    strides = {n: s for (n, _), s in zip(kernel.domain, view.strides, strict=True)}
-
-    def apart(axis: Axis) -> int:
-        return greatest(strides[root_origin(kernel, axis.origin)]) * axis.step
-
+def _in_order(
+    kernel: Kernel, load: Node, covered: list[Axis]
+) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
+    """Loops as they are nested, and lanes, those that are far apart in the buffer first."""
     loops = [axis for axis in covered if axis.kind not in LANES]
     lanes = [axis for axis in covered if axis.kind in LANES]
-    return (*loops, *sorted(lanes, key=apart, reverse=True))
+    lanes.sort(key=lambda axis: -_apart(kernel, load, axis))
+    return tuple(loops), tuple(lanes)
+
+
+def _apart(kernel: Kernel, load: Node, axis: Axis) -> int:
+    """How far an iteration moves in the buffer, as far as the outermost view tells."""
+    view = load.attr[0].views[-1]
+    place = [name for name, _ in kernel.domain].index(root_origin(kernel, axis.origin))
+    return greatest(view.strides[place]) * axis.step

@@ -35,12 +35,11 @@ def _fill_by_loops(
     panel: Panel, read: Node, memory: Node, ranges: Mapping[str, Node], index: Indexer
 ) -> Node:
     """Loops of their own over all that is not lanes: lanes are copied side by side."""
-    loops = [axis for axis in panel.axes if axis.kind not in LANES]
-    copies = {axis.name: _loop(memory, axis.name, ranges[axis.name].src[0]) for axis in loops}
+    copies = {a.name: _loop(memory, a.name, ranges[a.name].src[0]) for a in panel.filled}
     moved = index.builder.rebuild(read, {ranges[name]: loop for name, loop in copies.items()})
     place = _place(panel, {**ranges, **copies}, index)
     effect = intern(Op.WRITE, VOID, (memory, place, moved))
-    for axis in reversed(loops):
+    for axis in reversed(panel.filled):
         effect = intern(Op.END, VOID, (copies[axis.name], effect))
     return intern(Op.AFTER, memory.dtype, (memory, effect))
 

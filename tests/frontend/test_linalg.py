@@ -5,6 +5,8 @@ import pytest
 
 from compiler import Tensor
 from compiler.errors import ShapeError
+from compiler.frontend.schedule import split
+from compiler.frontend.storage import storage_of
 
 SHAPES = [
     ((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
@@ -76,3 +78,20 @@ def test_diagonals_are_numpys(tensor, check, random, offset):
 def test_vector_products_are_numpys(tensor, check, random):
     a, b = random.normal(size=(4, 3)), random.normal(size=(4, 3))
     check(tensor(a).cross(tensor(b)), np.cross(a, b), rtol=1e-12, atol=1e-15)
+
+
+def test_a_transposed_left_operand_of_long_sums_is_stored_row_by_row_first():
+    a, b = np.ones((513, 8), np.float32), np.ones((513, 64), np.float32)
+    kernels = split([(Tensor(a).T @ Tensor(b)).value], storage_of)
+    assert len(kernels) == 2
+    short = split([(Tensor(a[:512]).T @ Tensor(b[:512])).value], storage_of)
+    narrow = split([(Tensor(a).T @ Tensor(b[:, :63])).value], storage_of)
+    assert (len(short), len(narrow)) == (1, 1)
+
+
+def test_a_transposed_operand_gives_numpys_product():
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(-4, 5, (600, 70)), rng.integers(-4, 5, (600, 90))
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    assert np.array_equal((Tensor(a).T @ Tensor(b)).numpy(), a.T @ b)
+    assert np.array_equal((Tensor(b.T) @ Tensor(a.T).T).numpy(), b.T @ a)

@@ -303,12 +303,39 @@ def test_sums_over_contiguous_outputs_take_several_vectors():
     assert chosen(kernel("g0=4096 r0=256", value, (1, 0)), LLVM) == "UPCAST g0 64"
 
 
-def test_a_product_along_both_rows_is_summed_in_lanes_of_a_tile():
+def along_both_rows(size):
+    """64 x 64 sums over 256 neighbours on either side, of buffers of `size` elements."""
     shape = (64, 64, 256)
-    left, right = load(1, 1 << 20, shape, (256, 0, 1)), load(2, 1 << 20, shape, (0, 256, 1))
+    left, right = load(1, size, shape, (256, 0, 1)), load(2, size, shape, (0, 256, 1))
     product = intern(Op.MUL, FLOAT32, (left, right))
-    opts = chosen(kernel("g0=64 g1=64 r0=256", product, (64, 1, 0)), LLVM)
+    return kernel("g0=64 g1=64 r0=256", product, (64, 1, 0))
+
+
+def test_a_product_along_both_rows_has_its_columns_in_a_panel():
+    assert chosen(along_both_rows(1 << 14), LLVM) == (
+        "UPCAST g1 64; PADTO g0 6; UPCAST g0 6; LDS 2"
+    )
+
+
+def test_a_small_product_along_both_rows_is_summed_in_lanes_of_a_tile():
+    opts = chosen(along_both_rows(1 << 14), LLVM, staged_bytes=1 << 20)
     assert opts == "UNROLL r0 16; UPCAST g0 4; UPCAST g1 4"
+
+
+def test_columns_are_as_many_as_have_a_panel_in_local_memory():
+    assert "UPCAST g1 32;" in chosen(matmul(512, 512, 8192), LLVM)
+    assert "LDS" not in chosen(matmul(512, 512, 1 << 15), LLVM)
+
+
+def test_masks_of_a_panel_are_not_unrolled():
+    shape, mask = (64, 64, 100, 3), ((0, 64), (0, 64), (0, 100), (0, 2))
+    left, right = (
+        load(1, 1 << 20, shape, (300, 0, 3, 1)),
+        load(2, 1 << 20, shape, (0, 1, 99, 1), mask),
+    )
+    product = intern(Op.MUL, FLOAT32, (left, right))
+    opts = chosen(kernel("g0=64 g1=64 r0=100 r1=3", product, (64, 1, 0, 0)), LLVM)
+    assert opts == "UPCAST g1 64; PADTO g0 6; UPCAST g0 6; LDS 2"
 
 
 def test_a_transposition_is_done_in_squares():

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
-import numpy as np
 
 from compiler.backends.base import (
     Array,
@@ -24,11 +23,11 @@ from compiler.backends.base import (
     variable_values,
 )
 from compiler.backends.llvm.compile import Compiler, Host, build_error, find_host, link_log
+from compiler.backends.memory import copied, empty, is_whole
 from compiler.errors import DeviceError
 from compiler.ir import DType, Size
 from compiler.target import LLVM, Target
 
-ALIGNMENT = 64  # a cache line, and the widest vector
 PARALLEL_NS = 200_000  # starting and joining a thread costs 57 us
 FLOPS_PER_NS, BYTES_PER_NS = 8, 16  # of one core, roughly: they only choose between 1 and n threads
 MAX_LOADED = 4096  # built programs kept per device
@@ -179,14 +178,10 @@ class HostDevice:
         """`size` undefined elements, aligned to a cache line."""
         storage = storage_dtype(dtype)
         try:
-            raw = np.empty(size * storage.itemsize + ALIGNMENT, np.uint8)
+            array = empty(storage, size)
         except (MemoryError, ValueError):  # ValueError: beyond what an array can have at all
             raise DeviceError(f"llvm: {size} {dtype} do not fit in memory") from None
-        whole = ctypes.c_char.from_buffer(raw)  # type: ignore[arg-type]  # an array is a buffer
-        address = ctypes.addressof(whole)  # faster than raw.ctypes.data
-        start = -address % ALIGNMENT
-        array: Array = np.ndarray((size,), storage, raw, start)
-        return HostBuffer(dtype, size, array, address + start)
+        return HostBuffer(dtype, size, array, array.ctypes.data)
 
     def wrap(self, array: Array, dtype: DType) -> HostBuffer:
         """The caller's own memory as a buffer: kernels read and write it in place."""
@@ -210,7 +205,12 @@ class HostDevice:
 
     def download(self, buffer: Buffer) -> Array:
         """A copy of the buffer."""
-        return _own(buffer).array.copy()
+        return copied(_own(buffer).array)
+
+    def release(self, buffer: Buffer) -> Array:
+        """The buffer's own memory, unless it is part of some larger one or the caller's."""
+        array = _own(buffer).array
+        return array if is_whole(array) else copied(array)
 
     def synchronize(self) -> None:
         """Nothing to wait for: a call returns when its kernel is done."""

@@ -187,6 +187,10 @@ class OpenCLDevice:
         with _driver_errors("synchronize"):
             self.queue.finish()
 
+    def release(self, buffer: Buffer) -> Array:
+        """A copy: the buffer's memory is not the host's to keep."""
+        return self.download(buffer)
+
     def build(self, program: Program) -> DeviceExecutable:
         """A kernel for `program`, from memory where the same source was built before."""
         self.check_process()

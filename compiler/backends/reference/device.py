@@ -100,6 +100,10 @@ class ReferenceDevice:
         assert isinstance(buffer, ReferenceBuffer)
         return buffer.array.copy()
 
+    def release(self, buffer: Buffer) -> Array:
+        """A copy: the buffer's memory is not the host's to keep."""
+        return self.download(buffer)
+
     def build(self, program: Program) -> ReferenceExecutable:
         try:
             root = parse_node(program.source)

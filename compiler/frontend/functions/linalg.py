@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.movement import expand_dims, matrix_transpose, reshape
-from compiler.frontend.graph import Value
+from compiler.frontend.graph import Kind, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to, device_of
 from compiler.frontend.shapes import as_axes, as_axis, broadcast
 from compiler.ir import BOOL, DType, Op
@@ -17,6 +17,22 @@ def _operands(x1: Operand, x2: Operand) -> tuple[Value, Value, DType]:
     dtype = dtypes.promote(a.dtype, b.dtype)
     wide = dtypes.accumulator(dtype)
     return graph.cast(a, wide), graph.cast(b, wide), dtype
+
+
+LONG_SUM = 512  # more lines of a cache than that do not stay in it while they are used
+REUSED = 64  # results per element, from which on a copy costs nothing to speak of
+
+
+def _rows(a: Value, columns: int) -> Value:
+    """The left operand, stored row by row where it is the transpose of what lies in memory.
+
+    Each term of a sum would lie in another line of the cache, and be fetched again for every few
+    columns of the result.
+    """
+    is_transposed = a.kind is Kind.PERMUTE and a.arg[-1] != a.ndim - 1
+    if is_transposed and a.shape[-1] > LONG_SUM and columns >= REUSED:
+        return graph.contiguous(a)
+    return a
 
 
 def _sum_of_products(a: Value, b: Value, axes: tuple[int, ...]) -> Value:
@@ -31,7 +47,7 @@ def matmul(x1: Operand, x2: Operand) -> Value:
     a, b, dtype = _operands(x1, x2)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError(f"matmul of {a.shape} and {b.shape}: a number has no axis to sum over")
-    left = a if a.ndim > 1 else expand_dims(a, 0)
+    left = _rows(a, b.shape[-1]) if a.ndim > 1 else expand_dims(a, 0)
     right = matrix_transpose(b if b.ndim > 1 else expand_dims(b, 1))
     if left.shape[-1] != right.shape[-1]:
         raise ShapeError(

@@ -3,6 +3,7 @@
 from compiler.frontend.schedule.build import Built, MemoryOf
 from compiler.frontend.schedule.explain import explain
 from compiler.frontend.schedule.lifetimes import Lifetimes, lifetimes, scratch_of
+from compiler.frontend.schedule.plans import plan
 from compiler.frontend.schedule.split import Reason, split, split_with_reasons
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Reason",
     "explain",
     "lifetimes",
+    "plan",
     "scratch_of",
     "split",
     "split_with_reasons",

@@ -22,23 +22,35 @@ def staging(draft: Draft) -> Draft:
     if product is None or not product.is_plain:
         return draft
     for access in (*product.left, *product.right):
-        if _is_vector(draft, access) and _is_worthwhile(draft, access):
+        if _is_vector(draft, access) and is_worth_staging(draft, access):
             return _stage(draft, access)
     return draft
 
 
 def _is_vector(draft: Draft, access: Access) -> bool:
-    return any(draft.stride(access, lane) == 1 for lane in draft.loops(AxisKind.UPCAST))
+    """Whether it moves with the lanes that are neighbours where they are written."""
+    lanes = draft.loops(AxisKind.UPCAST)
+    stores = [store for store in draft.accesses if store.is_store]
+    columns = [lane for lane in lanes if any(draft.stride(store, lane) == 1 for store in stores)]
+    return any(draft.stride(access, column) != 0 for column in columns)
 
 
-def _is_worthwhile(draft: Draft, access: Access) -> bool:
+def is_worth_staging(draft: Draft, access: Access) -> bool:
     """Whether it is large, and each element copied once is used by many rows."""
     outputs = draft.loops(AxisKind.GLOBAL, AxisKind.UPCAST)
     rows = prod([size_of(axis) for axis in outputs if draft.stride(access, axis) == 0])
     buffer = access.node.src[0]
     size = buffer.attr[1] if isinstance(buffer.attr[1], int) else 0
     is_large = size * buffer.dtype.itemsize >= draft.options.staged_bytes
-    return is_large and rows >= draft.options.staged_rows
+    fits = panel_columns(draft, access) >= draft.options.vector_lanes
+    return is_large and fits and rows >= draft.options.staged_rows
+
+
+def panel_columns(draft: Draft, access: Access) -> int:
+    """How many columns a panel may have in local memory, with all terms of their sums."""
+    loops = draft.loops(AxisKind.REDUCE)
+    terms = prod([size_of(axis) for axis in loops if draft.stride(access, axis) != 0])
+    return draft.target.capabilities.shared_bytes // (terms * access.node.dtype.itemsize)
 
 
 def _stage(draft: Draft, access: Access) -> Draft:

@@ -7,7 +7,8 @@ from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
 from compiler.kernel.heuristics.draft import Draft, divisors, size_of, vectors_of
-from compiler.kernel.heuristics.product import find_product
+from compiler.kernel.heuristics.product import Product, find_product
+from compiler.kernel.heuristics.staging import is_worth_staging, panel_columns
 from compiler.kernel.opts import PadTo, Upcast
 
 
@@ -27,8 +28,8 @@ def tile(draft: Draft) -> Draft:
     if product is None:
         return draft
     tiles = [
-        *_tiles(draft, product.left, product.right),
-        *_tiles(draft, product.right, product.left),
+        *_tiles(draft, product, product.left, product.right),
+        *_tiles(draft, product, product.right, product.left),
     ]
     for best in sorted(tiles, key=lambda each: _worth(draft, each), reverse=True):
         columns = _upcast(draft, best.column, best.columns)
@@ -46,38 +47,48 @@ def _upcast(draft: Draft, axis: Axis, amount: int) -> Draft | None:
     return None if padded is None else padded.attempt(Upcast(axis.name, amount))
 
 
-def _tiles(draft: Draft, vectors: Sequence[Access], scalars: Sequence[Access]) -> Iterator[_Tile]:
-    """Tiles whose columns are contiguous in `vectors` and whose rows only move `scalars`.
+def _tiles(
+    draft: Draft, product: Product, vectors: Sequence[Access], scalars: Sequence[Access]
+) -> Iterator[_Tile]:
+    """Tiles whose columns only move `vectors` and whose rows only move `scalars`.
 
-    Besides the accumulators, registers hold a step's vectors and one scalar.
+    Columns are contiguous where they are read, or will be in a panel. Besides the accumulators,
+    registers hold a step's vectors and one scalar.
     """
     loops = draft.loops(AxisKind.GLOBAL)
-    columns = [c for c in loops if _contiguous(draft, vectors, c) and _fixed(draft, scalars, c)]
     rows = [r for r in loops if _fixed(draft, vectors, r) and not _fixed(draft, scalars, r)]
+    columns = [c for c in loops if _fixed(draft, scalars, c) and not _fixed(draft, vectors, c)]
+    widest = draft.options.tile_columns
+    if product.is_plain and is_worth_staging(draft, vectors[0]):
+        widest = min(widest, panel_columns(draft, vectors[0]))
+    else:
+        columns = [column for column in columns if _contiguous(draft, vectors, column)]
     for column in columns:
         for row in rows:
-            for width in _widths(draft, size_of(column)):
+            for width in _widths(draft, size_of(column), widest):
                 step = vectors_of(draft, width) + 1
                 most = (draft.options.tile_registers - step) // (step - 1)
                 for height in range(1, min(most, draft.options.tile_rows, size_of(row)) + 1):
                     yield _Tile(column, width, row, height)
 
 
-def _widths(draft: Draft, size: int) -> list[int]:
+def _widths(draft: Draft, size: int, most: int) -> list[int]:
     """Divisors, and whole vectors that reach beyond the end."""
-    lanes, most = draft.options.vector_lanes, draft.options.tile_columns
+    lanes = draft.options.vector_lanes
     whole = [width for width in range(lanes, most + 1, lanes) if width < size + lanes]
     return sorted({*divisors(size, most), *whole})
 
 
-def _worth(draft: Draft, each: _Tile) -> tuple[float, int, int]:
-    """Products per load of a step, less what is computed for nothing."""
+def _worth(draft: Draft, each: _Tile) -> tuple[bool, float, int, int]:
+    """Whether results are vectors in memory, and products per load less what is for nothing."""
     vectors = vectors_of(draft, each.columns)
     per_load = each.rows * vectors / (each.rows + vectors)
     lanes = -(-size_of(each.column) // each.columns) * vectors * draft.options.vector_lanes
     lines = -(-size_of(each.row) // each.rows) * each.rows
     useful = size_of(each.column) / lanes * size_of(each.row) / lines
-    return useful * per_load, each.columns, each.rows
+    stores = [access for access in draft.accesses if access.is_store]
+    is_stored = _contiguous(draft, stores, each.column)
+    return is_stored, useful * per_load, each.columns, each.rows
 
 
 def _contiguous(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
