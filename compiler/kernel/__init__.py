@@ -3,6 +3,7 @@
 from compiler.kernel.accesses import Access, accesses
 from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
+from compiler.kernel.colours import COLOURS, Role, coloured_shape, role_of, visible_length
 from compiler.kernel.from_ast import from_ast
 from compiler.kernel.heuristics import HEURISTICS, choose
 from compiler.kernel.kernel import Kernel, Opt, buffers, iterations, reduces, variables
@@ -24,10 +25,10 @@ from compiler.kernel.spelling import format_opt, format_opts, parse_opt, parse_o
 from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
-    "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group", "GroupTop",
-    "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Swap", "Unroll",
-    "Upcast",
-    "accesses", "apply_all", "buffers", "choose", "format_opt", "format_opts", "from_ast",
-    "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "to_nodes",
-    "to_positional", "variables",
+    "COLOURS", "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group",
+    "GroupTop", "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role",
+    "Swap", "Unroll", "Upcast",
+    "accesses", "apply_all", "buffers", "choose", "coloured_shape", "format_opt", "format_opts",
+    "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve",
+    "role_of", "to_nodes", "to_positional", "variables", "visible_length",
 ]  # fmt: skip
