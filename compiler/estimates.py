@@ -17,6 +17,8 @@ from compiler.ir import (
     toposort,
 )
 
+_REDUCE, _MULACC, _STORE, _GATHER, _LOAD = Op.REDUCE, Op.MULACC, Op.STORE, Op.GATHER, Op.LOAD
+
 _MOVES = frozenset((Op.CAST, Op.BITCAST, Op.WHERE))
 _COUNTED = ELEMENTWISE - _MOVES
 _Extent = tuple[int, int, int]  # first and last element that a view reaches, and how many it visits
@@ -51,11 +53,11 @@ def _operations(
     total = 0
     for node in order:
         axes = free[node]
-        if node.op is Op.REDUCE:
+        if node.op is _REDUCE:
             axes = free[node.src[0]].union(node.attr[1])
         elif node.op not in _COUNTED or node.dtype is BOOL or node not in computed:
             continue
-        operations = 2 if node.op is Op.MULACC else 1
+        operations = 2 if node.op is _MULACC else 1
         total += operations * prod([size for name, size in sizes.items() if name in axes])
     return total
 
@@ -63,12 +65,12 @@ def _operations(
 def _bytes(order: Sequence[Node], positions: Mapping[Node, int]) -> int:
     accesses: dict[tuple[Op, Node], list[_Extent]] = {}
     for node in order:
-        if node.op is Op.LOAD or node.op is Op.STORE:
+        if node.op is _LOAD or node.op is _STORE:
             extent = _extent(node.attr[0])
             accesses.setdefault((node.op, node.src[0]), []).append(extent)
-        elif node.op is Op.GATHER:
+        elif node.op is _GATHER:
             anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions[node])
-            accesses.setdefault((Op.LOAD, node.src[0]), []).append(anywhere)
+            accesses.setdefault((_LOAD, node.src[0]), []).append(anywhere)
     total = 0
     for (_, buffer), extents in accesses.items():
         elements = min(_greatest(buffer.attr[1]), _distinct(extents))

@@ -8,12 +8,15 @@ arithmetic is taken here, except that signed integers wrap, which C leaves undef
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+from weakref import proxy
 
 from compiler.backends.describe import buffer_of
 from compiler.backends.names import Names
 from compiler.errors import BuildError
 from compiler.ir import BOOL, ELEMENTWISE, UINT32, UINT64, DType, Kind, Node, Op, bounds
 from compiler.ir.bounds import full
+
+_ACC = Op.ACC
 
 MAX_INLINE = 96  # characters; longer values get a name
 _EFFECTS = frozenset(
@@ -32,7 +35,18 @@ class Text(NamedTuple):  # a tuple: thousands are made
         return self.text if self.is_atom else f"({self.text})"
 
 
-@dataclass(slots=True)
+class Texts(dict[Node, Text]):
+    """The text of each value so far."""
+
+    def __init__(self, function: "Function") -> None:
+        super().__init__()
+        self._function = proxy(function)  # no cycle: what is rendered is freed at once
+
+    def __missing__(self, node: Node) -> Text:
+        raise self._function.refuse(node, "is used before it has a value")
+
+
+@dataclass(slots=True, weakref_slot=True)
 class Function:
     """The statements of one function while they are written. Owned by one render call."""
 
@@ -42,10 +56,13 @@ class Function:
     parameters: Mapping[int | str, str]  # by Argument.key
     movable: frozenset[Node]
     names: Names = field(default_factory=Names)
-    text: dict[Node, Text] = field(default_factory=dict)
+    text: Texts = field(init=False)
     top: list[str] = field(default_factory=list)  # declarations before everything else
     lines: list[str] = field(default_factory=list)
     depth: int = 1
+
+    def __post_init__(self) -> None:
+        self.text = Texts(self)
 
     def refuse(self, node: Node, why: str) -> BuildError:
         message = f"{self.dialect.backend}: kernel {self.name}: {node!r}: {why}"
@@ -62,10 +79,7 @@ class Function:
         return self.dialect.type_name
 
     def operand(self, node: Node) -> Text:
-        found = self.text.get(node)
-        if found is None:
-            raise self.refuse(node, "is used before it has a value")
-        return found
+        return self.text[node]
 
     def say(self, statement: str) -> None:
         self.lines.append(f"{'  ' * self.depth}{statement}")
@@ -215,7 +229,7 @@ def _init(function: Function, node: Node) -> None:
     if acc in function.text:  # a second INIT starts it anew
         _set(function, node)
         return
-    name = function.names.value(Op.ACC)
+    name = function.names.value(_ACC)
     function.say(f"{function.type(acc)} {name} = {function.operand(node.src[1]).text};")
     function.text[acc] = Text(name, is_atom=True)
 
@@ -241,7 +255,8 @@ def is_proven(node: Node) -> bool:
 
 
 def _infix(function: Function, node: Node) -> None:
-    a, b = [function.operand(child) for child in node.src]
+    sources = function.text
+    a, b = [sources[child] for child in node.src]
     text = f"{a} {_INFIX[node.op]} {b}"
     if node.op in _WRAPPING and node.dtype.is_int and not is_proven(node):
         text = _wrapping(function, node, f"{a}", _INFIX[node.op], f"{b}")

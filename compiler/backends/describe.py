@@ -3,6 +3,9 @@
 from compiler.backends.base import Argument, Launch, Role
 from compiler.ir import AxisKind, Node, Op, Size, intern, toposort
 
+_AFTER, _BUFFER, _VAR, _SPECIAL, _RANGE = Op.AFTER, Op.BUFFER, Op.VAR, Op.SPECIAL, Op.RANGE
+_MUL, _CONST = Op.MUL, Op.CONST
+
 _WRITES = frozenset((Op.STORE, Op.WRITE))
 _READS = frozenset((Op.LOAD, Op.GATHER, Op.READ))
 _OPENING = frozenset((Op.RANGE, Op.IF))
@@ -11,7 +14,7 @@ _CLOSING = frozenset((Op.END, Op.ENDIF))
 
 def buffer_of(node: Node) -> Node:
     """The BUFFER or LOCAL below any AFTERs."""
-    while node.op is Op.AFTER:
+    while node.op is _AFTER:
         node = node.src[0]
     return node
 
@@ -21,8 +24,8 @@ def arguments_of(root: Node) -> tuple[Argument, ...]:
     order = toposort(root)
     written = {buffer_of(node.src[0]) for node in order if node.op in _WRITES}
     read = {buffer_of(node.src[0]) for node in order if node.op in _READS}
-    buffers = sorted((n for n in order if n.op is Op.BUFFER), key=lambda node: node.attr[0])
-    variables = sorted((n for n in order if n.op is Op.VAR), key=lambda node: node.attr[0])
+    buffers = sorted((n for n in order if n.op is _BUFFER), key=lambda node: node.attr[0])
+    variables = sorted((n for n in order if n.op is _VAR), key=lambda node: node.attr[0])
     return (
         *[
             Argument(_role(n in read, n in written), f"data{n.attr[0]}", n.dtype, n.attr[1])
@@ -43,7 +46,7 @@ def _role(read: bool, written: bool) -> Role:  # noqa: FBT001  # two bits of a t
 
 def launch_of(program: Node) -> Launch:
     """The launch of a PROGRAM, from its hardware indices or else its outermost GLOBAL range."""
-    specials = {node.attr[0]: node.src[0] for node in program.src if node.op is Op.SPECIAL}
+    specials = {node.attr[0]: node.src[0] for node in program.src if node.op is _SPECIAL}
     if not specials:
         outer = outermost_range(program)
         return Launch() if outer is None else Launch((_size(outer.src[0]),))
@@ -64,7 +67,7 @@ def outermost_range(program: Node) -> Node | None:
     depth = 0
     for node in program.src:
         if node.op in _OPENING:
-            if depth == 0 and node.op is Op.RANGE and node.attr[1] is AxisKind.GLOBAL:
+            if depth == 0 and node.op is _RANGE and node.attr[1] is AxisKind.GLOBAL:
                 return node
             depth += 1
         elif node.op in _CLOSING:
@@ -79,4 +82,4 @@ def _size(node: Node) -> Size:
 def _times(size: Size, count: int) -> Size:
     if isinstance(size, int):
         return size * count
-    return intern(Op.MUL, size.dtype, (size, intern(Op.CONST, size.dtype, (), (count, None))))
+    return intern(_MUL, size.dtype, (size, intern(_CONST, size.dtype, (), (count, None))))

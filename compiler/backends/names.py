@@ -19,7 +19,13 @@ class Names:
 
     def value(self, op: Op) -> str:
         """A name for a value made by `op`: add0, add1, ..."""
-        return self.numbered(PREFIXES[op])
+        prefix = PREFIXES[op]  # as `numbered` does it, once more: this is asked for every value
+        count = self._counts.get(prefix, 0)
+        while (name := f"{prefix}{count}") in self._taken:
+            count += 1
+        self._counts[prefix] = count + 1
+        self._taken.add(name)
+        return name
 
     def numbered(self, prefix: str) -> str:
         """The next of prefix0, prefix1, ..."""

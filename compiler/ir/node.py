@@ -102,10 +102,11 @@ def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, .
         if op in _SYMBOLIC_OPS:
             blank.below = src + _sizes_in(op, attr)
         blank.__class__ = Node
-        found = _nodes.enter(key, blank)  # type: ignore[arg-type]  # it is a Node by now
-    if table is _nodes.current:
-        return found
-    return _nodes.enter(key, found)
+        node: Node = blank  # type: ignore[assignment]  # by now it is one
+        if _nodes.older or len(table) >= _nodes.limit:
+            return _nodes.enter(key, node)
+        found = table.setdefault(key, node)  # `enter`, for when there is no sweep
+    return found if table is _nodes.current else _nodes.enter(key, found)
 
 
 def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, ...], Attr]:

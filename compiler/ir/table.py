@@ -28,12 +28,12 @@ _ALONE = _count_alone()
 class Table(Generic[_T]):
     """One value for each key, for as long as somebody uses it."""
 
-    __slots__ = ("_limit", "_older", "_sweeping", "current")
+    __slots__ = ("_sweeping", "current", "limit", "older")
 
     def __init__(self) -> None:
         self.current: dict[Key, _T] = {}  # replaced, never emptied: see `enter`
-        self._older: dict[Key, _T] = {}  # what is being swept
-        self._limit = FEWEST
+        self.older: dict[Key, _T] = {}  # what is being swept
+        self.limit = FEWEST  # entries in `current` before the next sweep
         self._sweeping = Lock()
 
     def enter(self, key: Key, value: _T) -> _T:
@@ -45,12 +45,12 @@ class Table(Generic[_T]):
         """
         while True:
             table = self.current
-            if self._older:
-                value = self._older.get(key, value)
+            if self.older:
+                value = self.older.get(key, value)
             value = table.setdefault(key, value)
             if table is self.current:
                 break
-        if len(table) > self._limit:
+        if len(table) >= self.limit:
             self.sweep()
         return value
 
@@ -58,17 +58,17 @@ class Table(Generic[_T]):
         """Drop every value that only the table holds, the youngest first: users before sources."""
         if not self._sweeping.acquire(blocking=False):
             return  # another thread is at it
-        self._older = older = self.current  # before it is replaced: a miss must find it
+        self.older = older = self.current  # before it is replaced: a miss must find it
         self.current = {}
-        entries = list(older.items())
+        entries = list(older.copy().items())  # a copy is atomic: a late thread may still enter some
         try:
             while entries:
                 key, value = entries.pop()
                 if getrefcount(value) <= _ALONE:
                     del older[key]
         finally:  # also where a signal interrupts it
-            for key, value in older.items():
+            for key, value in older.copy().items():
                 self.current.setdefault(key, value)
-            self._limit = max(FEWEST, 2 * len(older))
-            self._older = {}
+            self.limit = max(FEWEST, 2 * len(self.current))
+            self.older = {}
             self._sweeping.release()

@@ -12,9 +12,14 @@ from compiler.ir.viewstack import ViewStack
 from compiler.ir.walk import toposort
 from compiler.ir.wellformed import why_malformed
 
+_END = Op.END
+
+_VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
+
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
 _SINK, _FOLD, _WRITE, _BUFFER = Op.SINK, Op.FOLD, Op.WRITE, Op.BUFFER
 _OWNED = frozenset((Op.ACC, Op.RANGE))
+_FOLDED = frozenset((AxisKind.REDUCE, AxisKind.UNROLL))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.CONST))
 _SCOPING = _OPENING | {Op.END, Op.ENDIF, Op.INIT}
@@ -47,9 +52,7 @@ def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | No
         strange = next(node for node in order if node.op not in rules.ops)
         reason = f"op {strange.op.name} does not belong to the {spec.value} form"
         raise VerifyError(f"{where}: {strange!r}: {reason}")
-    for node in order:
-        if node.is_checked:
-            continue
+    for node in [node for node in order if not node.is_checked]:
         malformed = why_malformed(node)  # a property of the node alone
         if malformed is not None:
             raise VerifyError(f"{where}: {node!r}: {malformed}")
@@ -68,7 +71,7 @@ def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, froz
         axes = empty.union(*below) if len(below) > 1 else (below[0] if below else empty)
         if node.op in _VIEWED and node.attr[-1] is not None:
             axes = _axes_of_views(node.attr[-1], rank_names)
-        elif node.op is Op.REDUCE:
+        elif node.op is _REDUCE:
             axes = axes.difference(node.attr[1])
         free[node] = axes
     return free
@@ -86,7 +89,7 @@ def _axes_of_views(stack: ViewStack, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def _check_kernel(root: Node, order: list[Node]) -> str | None:
-    if root.op is not Op.SINK or any(node.op is Op.SINK for node in order[:-1]):
+    if root.op is not _SINK or any(node.op is _SINK for node in order[:-1]):
         return f"the root is {root.op.name}, expected the only SINK"
     names = tuple(name for name, _ in root.attr[0])
     shape = tuple(size for _, size in root.attr[0])
@@ -105,7 +108,7 @@ def _check_kernel(root: Node, order: list[Node]) -> str | None:
 def _check_buffers(order: list[Node]) -> str | None:
     slots: dict[int, Node] = {}
     for node in order:
-        if node.op is Op.BUFFER:
+        if node.op is _BUFFER:
             if slots.setdefault(node.attr[0], node) is not node:
                 return f"two buffers have slot {node.attr[0]}"
             if isinstance(node.attr[1], int) and node.attr[1] < 1:
@@ -114,14 +117,14 @@ def _check_buffers(order: list[Node]) -> str | None:
         return f"slots {sorted(slots)} do not count from 0"
     variables: dict[str, Node] = {}
     for node in order:
-        if node.op is Op.VAR and variables.setdefault(node.attr[0], node) is not node:
+        if node.op is _VAR and variables.setdefault(node.attr[0], node) is not node:
             return f"two variables are named {node.attr[0]}"
     return None
 
 
 def _check_views(order: list[Node], shape: tuple[object, ...]) -> str | None:
     for node in order:
-        stack = node.attr[-1] if node.op in _VIEWED or node.op is Op.STORE else None
+        stack = node.attr[-1] if node.op in _VIEWED or node.op is _STORE else None
         if stack is None:
             continue
         if stack.shape != shape:
@@ -148,20 +151,20 @@ def _check_symbolic(order: list[Node]) -> str | None:
 
 
 def _check_reduces(order: list[Node], names: tuple[str, ...]) -> str | None:
-    reduced = {name for node in order if node.op is Op.REDUCE for name in node.attr[1]}
+    reduced = {name for node in order if node.op is _REDUCE for name in node.attr[1]}
     if not reduced <= set(names):
         return f"a REDUCE names {sorted(reduced - set(names))}, the axes are {list(names)}"
     free = free_axes(order, names)
     inside: dict[Node, frozenset[str]] = {}
     for node in order:
         below = frozenset().union(*[inside[child] for child in node.src])
-        if node.op is Op.REDUCE:
+        if node.op is _REDUCE:
             if below & set(node.attr[1]):
                 return f"nested REDUCEs both name {sorted(below & set(node.attr[1]))}"
             below |= set(node.attr[1])
         inside[node] = below
         if (
-            node.op is Op.STORE
+            node.op is _STORE
             and (free[node.src[1]] | _axes_of_views(node.attr[0], names)) & reduced
         ):
             axes = (free[node.src[1]] | _axes_of_views(node.attr[0], names)) & reduced
@@ -181,7 +184,8 @@ def _check_indexed(root: Node, order: list[Node]) -> str | None:
 
 def _why_unclosed(order: list[Node]) -> str | None:
     """A WRITE to an argument may not depend on a reduce axis outside of the FOLD that closes it."""
-    bits = {node: 1 << place for place, node in enumerate(filter(_is_folded, order))}
+    ranges = [node for node in order if node.op is _RANGE and node.attr[1] in _FOLDED]
+    bits = {node: 1 << place for place, node in enumerate(ranges)}
     if not bits:
         return None
     free = dict(bits)
@@ -191,7 +195,7 @@ def _why_unclosed(order: list[Node]) -> str | None:
             loops |= free.get(child, 0)
         if not loops:
             continue
-        if node.op is _FOLD or node.op is Op.END:
+        if node.op is _FOLD or node.op is _END:
             for axis in node.src[node.attr[1] :] if node.op is _FOLD else node.src[:1]:
                 loops &= ~bits.get(axis, 0)
         elif node.op is _WRITE and node.src[0].op is _BUFFER:
@@ -199,10 +203,6 @@ def _why_unclosed(order: list[Node]) -> str | None:
             return f"{node!r}: depends on {axis!r} outside of the FOLD that closes it"
         free[node] = loops
     return None
-
-
-def _is_folded(node: Node) -> bool:
-    return node.op is _RANGE and node.attr[1] in (AxisKind.REDUCE, AxisKind.UNROLL)
 
 
 def _check_expanded(root: Node, order: list[Node]) -> str | None:
@@ -218,7 +218,7 @@ def _why_lanes_left(order: list[Node]) -> str | None:
 
 def _check_loops(root: Node, order: list[Node]) -> str | None:
     owner: dict[Node, Node] = {}
-    for node in [node for node in order if node.op is _LOOP or node.op is Op.END]:
+    for node in [node for node in order if node.op is _LOOP or node.op is _END]:
         for child in _bound_by(node):
             if owner.setdefault(child, node) is not node:
                 return f"{child!r}: belongs to two loops"
@@ -232,7 +232,7 @@ def _check_loops(root: Node, order: list[Node]) -> str | None:
 
 def _bound_by(node: Node) -> tuple[Node, ...]:
     """The ranges and accumulators that belong to a LOOP, or the range of an END."""
-    if node.op is Op.END:
+    if node.op is _END:
         return node.src[:1]
     ranges, _, accs, _ = loop_parts(node)
     return (*ranges, *accs)

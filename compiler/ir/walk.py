@@ -27,8 +27,9 @@ def _order_of_kernel(root: Node) -> list[Node]:
 
 def _walk(roots: Iterable[Node]) -> dict[Node, None]:
     done: dict[Node, None] = {}  # in order
-    above: list[Node] = []  # from a root down to `node`, and for each what is left of its operands
-    waiting: list[Iterator[Node]] = []
+    above: list[
+        tuple[Node, Iterator[Node]]
+    ] = []  # from a root down to `node`: what is left of each
     for root in roots:
         if root in done:
             continue
@@ -39,8 +40,7 @@ def _walk(roots: Iterable[Node]) -> dict[Node, None]:
                     continue
                 below = child.below
                 if below:
-                    above.append(node)
-                    waiting.append(rest)
+                    above.append((node, rest))
                     node, rest = child, iter(below)
                     break
                 done[child] = None
@@ -48,7 +48,7 @@ def _walk(roots: Iterable[Node]) -> dict[Node, None]:
                 done[node] = None
                 if not above:
                     break
-                node, rest = above.pop(), waiting.pop()
+                node, rest = above.pop()
     return done
 
 

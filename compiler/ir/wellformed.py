@@ -20,11 +20,14 @@ from compiler.ir.viewstack import ViewStack
 
 def why_malformed(node: Node) -> str | None:
     """What is wrong with this node by itself, looking no further than its sources' dtypes."""
-    op = node.op
+    op, attr = node.op, node.attr
     uniform = _UNIFORM.get(op)
-    if uniform is not None and _is_uniform(node, *uniform):
-        return None
-    reason = _why_bad_fields(node) if node.attr or FIELDS[op] else None
+    if uniform is not None and not attr:
+        count, kinds = uniform
+        src, dtype = node.src, node.dtype
+        if dtype.kind in kinds and [child.dtype for child in src] == [dtype] * count:
+            return None
+    reason = _why_bad_fields(node) if attr or FIELDS[op] else None
     if reason is not None:
         return reason
     if op in _VALUES_ONLY:
@@ -42,17 +45,6 @@ def _why_bad_fields(node: Node) -> str | None:
         if not is_right(node, value):
             return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
     return None
-
-
-def _is_uniform(node: Node, count: int, kinds: frozenset[Kind]) -> bool:
-    """Whether all is of one dtype of these kinds; why it is not is asked elsewhere."""
-    dtype, src = node.dtype, node.src
-    if len(src) != count or node.attr or dtype.kind not in kinds:
-        return False
-    for child in src:  # noqa: SIM110  # asked for every node: all() would take twice as long
-        if child.dtype is not dtype:
-            return False
-    return True
 
 
 def _is_size(node: Node, value: object) -> bool:
@@ -84,7 +76,7 @@ def _is_axes(node: Node, value: object) -> bool:
 
 
 _FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
-    Field.INT: lambda node, value: isinstance(value, int) and not isinstance(value, bool),
+    Field.INT: lambda node, value: type(value) is int,
     Field.VALUE: _is_value,
     Field.NAME: lambda node, value: isinstance(value, str) and value != "",
     Field.NAMES: lambda node, value: (

@@ -20,6 +20,9 @@ from compiler.kernel.indexing import Indexer, index_dtype
 from compiler.kernel.kernel import Kernel, root_origin
 from compiler.rules import Builder, linear
 
+_LOAD, _STORE, _RANGE, _GATHER, _INDEX = Op.LOAD, Op.STORE, Op.RANGE, Op.GATHER, Op.INDEX
+_CAST, _MUL, _SUB, _ADD = Op.CAST, Op.MUL, Op.SUB, Op.ADD
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -34,7 +37,7 @@ class Access:
 
     @property
     def is_store(self) -> bool:
-        return self.node.op is Op.STORE
+        return self.node.op is _STORE
 
     def stride(self, kernel: Kernel, axis: Axis) -> int | None:
         """By how much the offset grows with each iteration of a loop of `kernel`."""
@@ -45,7 +48,7 @@ class Access:
 def accesses(kernel: Kernel) -> tuple[Access, ...]:
     """Every LOAD, GATHER and STORE of the AST, sources first."""
     order = toposort(kernel.ast)
-    nodes = [node for node in order if node.op is Op.LOAD or node.op is Op.STORE]
+    nodes = [node for node in order if node.op is _LOAD or node.op is _STORE]
     computed = _computed(kernel, order)
     if all(len(node.attr[0].views) == 1 for node in nodes):
         return (*[_plain(kernel, node) for node in nodes], *computed)
@@ -72,7 +75,7 @@ def _fixed(stride: Size) -> int | None:
 
 def _make_indices(kernel: Kernel, indexer: Indexer) -> dict[str, Node]:
     return {
-        name: intern(Op.RANGE, indexer.dtype, (indexer.size(size),), (name, AxisKind.GLOBAL))
+        name: intern(_RANGE, indexer.dtype, (indexer.size(size),), (name, AxisKind.GLOBAL))
         for name, size in kernel.domain
     }
 
@@ -94,7 +97,7 @@ def _stacked(node: Node, indexer: Indexer, indices: Mapping[str, Node]) -> Acces
 
 def _computed(kernel: Kernel, order: list[Node]) -> tuple[Access, ...]:
     """The GATHERs: how far a computed offset moves along an axis, where it is plain."""
-    gathers = [node for node in order if node.op is Op.GATHER]
+    gathers = [node for node in order if node.op is _GATHER]
     if not gathers:
         return ()
     names = tuple([name for name, _ in kernel.domain])
@@ -121,16 +124,16 @@ def _steps(
 
 
 def _step(node: Node, place: int, below: list[int | None]) -> int | None:
-    if node.op is Op.INDEX and len(node.attr[0].views) == 1:
+    if node.op is _INDEX and len(node.attr[0].views) == 1:
         view = node.attr[0].views[0]
         is_masked = view.mask is not None and view.mask[place] != (0, view.shape[place])
         return None if is_masked else _fixed(view.strides[place])
-    if node.op is Op.CAST and node.src[0].dtype.is_int:
+    if node.op is _CAST and node.src[0].dtype.is_int:
         return below[0]
-    if node.op is Op.MUL and node.src[1].is_const and below[0] is not None:
+    if node.op is _MUL and node.src[1].is_const and below[0] is not None:
         return below[0] * int(node.src[1].value)
-    if node.op in (Op.ADD, Op.SUB):
+    if node.op in (_ADD, _SUB):
         first, second = below
         if first is not None and second is not None:
-            return first + second if node.op is Op.ADD else first - second
+            return first + second if node.op is _ADD else first - second
     return None

@@ -8,6 +8,8 @@ from compiler.ir import INT32, INT64, DType, Kind, Node, Op, Size, View, ViewSta
 from compiler.kernel.kernel import Kernel, greatest, span
 from compiler.rules import Builder, build_linear, linear
 
+_VAR, _CONST = Op.VAR, Op.CONST
+
 _RANGE = Op.RANGE
 _VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.STORE, Op.CONST))
 _INT32_MAX = int(INT32.highest)
@@ -42,9 +44,9 @@ class Indexer:
         """The size computed in the index dtype, so that it folds with other indices."""
         done: dict[Node, Node] = {}
         for node in toposort(size):
-            if node.op is Op.VAR:
+            if node.op is _VAR:
                 done[node] = self.builder.cast(node, self.dtype)
-            elif node.op is Op.CONST:
+            elif node.op is _CONST:
                 done[node] = self.builder.const(self.dtype, node.value)
             else:
                 src = tuple([done[child] for child in node.src])
@@ -138,7 +140,7 @@ def _may_wrap(size: Node) -> bool:
     """Whether an intermediate value may have left its dtype (then its interval is all of it)."""
     for node in toposort(size):
         limits = (int(node.dtype.lowest), int(node.dtype.highest))
-        if node.dtype.kind is Kind.BOOL or (node.op is not Op.CONST and bounds(node) == limits):
+        if node.dtype.kind is Kind.BOOL or (node.op is not _CONST and bounds(node) == limits):
             return True
     return False
 

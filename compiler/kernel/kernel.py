@@ -9,6 +9,8 @@ from compiler.ir import AxisKind, Node, Op, Size, bounds, toposort
 from compiler.kernel.axis import NESTING, Axis, Pad
 from compiler.target import Target
 
+_REDUCE, _BUFFER, _VAR = Op.REDUCE, Op.BUFFER, Op.VAR
+
 
 class Opt(Protocol):
     """One transformation of the schedule: a frozen dataclass that names the axes it touches."""
@@ -72,18 +74,18 @@ def iterations(axes: tuple[Axis, ...]) -> int:
 
 def reduces(kernel: Kernel) -> tuple[Node, ...]:
     """Every REDUCE of the AST, sources before users."""
-    return tuple([node for node in toposort(kernel.ast) if node.op is Op.REDUCE])
+    return tuple([node for node in toposort(kernel.ast) if node.op is _REDUCE])
 
 
 def buffers(kernel: Kernel) -> tuple[Node, ...]:
     """Every BUFFER of the AST by slot: outputs first."""
-    found = [node for node in toposort(kernel.ast) if node.op is Op.BUFFER]
+    found = [node for node in toposort(kernel.ast) if node.op is _BUFFER]
     return tuple(sorted(found, key=lambda node: node.attr[0]))
 
 
 def variables(kernel: Kernel) -> tuple[Node, ...]:
     """Every VAR of the AST, sizes included, by (name, lo, hi)."""
-    found = [node for node in toposort(kernel.ast) if node.op is Op.VAR]
+    found = [node for node in toposort(kernel.ast) if node.op is _VAR]
     return tuple(sorted(found, key=lambda node: node.attr))
 
 
@@ -91,7 +93,7 @@ def closers(order: Sequence[Node]) -> dict[str, tuple[tuple[str, ...], ...]]:
     """For each reduce axis of an AST, the distinct sets of axes that REDUCEs close with it."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for node in order:
-        if node.op is Op.REDUCE:
+        if node.op is _REDUCE:
             for name in node.attr[1]:
                 known = found.setdefault(name, [])
                 if node.attr[1] not in known:

@@ -12,6 +12,8 @@ from compiler.kernel.staging import stage
 from compiler.rules import Builder, identity
 from compiler.target import Capabilities
 
+_SINK, _WRITE, _READ, _FOLD, _RANGE = Op.SINK, Op.WRITE, Op.READ, Op.FOLD, Op.RANGE
+
 _EFFECTS = (Op.STORE, Op.SINK)
 _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
 
@@ -35,7 +37,7 @@ def to_nodes(
     lowering.values_of(order, ())
     stores = [lowering.store(node) for node in kernel.ast.src]
     loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
-    return intern(Op.SINK, VOID, tuple(stores), (loops,))
+    return intern(_SINK, VOID, tuple(stores), (loops,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class _Lowering:
         guards = [guard for name in outputs for guard in loops.guards[name]]
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
         src = (buffer, place.offset, self.value(value, ()))
-        return intern(Op.WRITE, VOID, src if gate is None else (*src, gate))
+        return intern(_WRITE, VOID, src if gate is None else (*src, gate))
 
     def value(self, root: Node, clones: _Clones) -> Node:
         if (root, clones) not in self.values:
@@ -114,7 +116,7 @@ class _Lowering:
         if gate is not None and gate.is_const:
             return const(node.dtype, 0)
         src = (node.src[0], place.offset, *([] if gate is None else [gate]))
-        read = intern(Op.READ, node.dtype, src)
+        read = intern(_READ, node.dtype, src)
         if node not in self.panels:
             return read
         return stage(self.panels[node], read, clones, loops.ranges, self.index, self.has_groups)
@@ -131,10 +133,10 @@ class _Lowering:
         buffer, offset = node.src[0], self.values[node.src[1], clones]
         gate = self.index.all_of(self.index.inside(offset, buffer.attr[1]))
         if gate is None:
-            return intern(Op.READ, node.dtype, (buffer, offset))
+            return intern(_READ, node.dtype, (buffer, offset))
         if gate.is_const:
             return const(node.dtype, 0)
-        return intern(Op.READ, node.dtype, (buffer, offset, gate))
+        return intern(_READ, node.dtype, (buffer, offset, gate))
 
     def fold(self, node: Node, clones: _Clones) -> Node:
         op, names = node.attr
@@ -146,7 +148,7 @@ class _Lowering:
             value = self.index.builder.where(guard, value, identity(op, node.dtype))
         owners = {axis.name: root_origin(self.kernel, axis.origin) for axis in self.kernel.axes}
         ranges = [loops.ranges[axis] for axis, owner in owners.items() if owner in names]
-        return intern(Op.FOLD, node.dtype, (value, *ranges), (op, 1))
+        return intern(_FOLD, node.dtype, (value, *ranges), (op, 1))
 
     def clones_of(self, names: tuple[str, ...], clones: _Clones) -> _Clones:
         """A RANGE belongs to one loop: each set of axes that is closed together has its own."""
@@ -169,7 +171,7 @@ def _make_loops(kernel: Kernel, index: Indexer, copies: Mapping[str, int]) -> _L
         copy = copies.get(root_origin(kernel, axis.origin), 0)
         name = f"{axis.name}#{copy}" if copy else axis.name
         attr = (name, axis.kind)
-        ranges[axis.name] = intern(Op.RANGE, index.dtype, (index.size(axis.size),), attr)
+        ranges[axis.name] = intern(_RANGE, index.dtype, (index.size(axis.size),), attr)
     padded = {pad.name: _index(kernel, index, ranges, pad.name) for pad in kernel.pads}
     guards: dict[str, list[Node]] = {name: [] for name, _ in kernel.domain}
     for pad in kernel.pads:

@@ -33,16 +33,13 @@ class Decomposition:
             if node in done:
                 continue
             src = tuple([done[child] for child in node.src])
+            after = node
             if src != node.src:
-                node_now = self.builder.build(node.op, node.dtype, src, node.attr)
-            else:
-                node_now = node
-            if node_now.op in FUNCTIONS:
-                done[node] = self.function(node_now)
-            elif node_now.op in LOWERINGS:
-                done[node] = lower(self.builder, node_now)
-            else:
-                done[node] = node_now
+                after = self.builder.build(node.op, node.dtype, src, node.attr)
+            if after.op in LOWERINGS:
+                is_function = after.op in FUNCTIONS
+                after = self.function(after) if is_function else lower(self.builder, after)
+            done[node] = after
         return done[root]
 
     def function(self, node: Node) -> Node:

@@ -6,6 +6,8 @@ from compiler.ir import BOOL, VOID, Kind, Node, Op, intern, loop_parts
 from compiler.passes.context import Context
 from compiler.rules import Builder
 
+_LANE, _SPLAT, _STACK, _WRITE = Op.LANE, Op.SPLAT, Op.STACK, Op.WRITE
+
 _LOOP, _RESULT, _READ, _ACC = Op.LOOP, Op.RESULT, Op.READ, Op.ACC
 
 
@@ -43,7 +45,7 @@ class _Lanes:
             self.done[node] = self.loop(node)
         elif _is_mask(node):
             self.masks[node] = self.lanes_of(node)
-        elif node.op is Op.WRITE and _is_mask(node.src[2]):
+        elif node.op is _WRITE and _is_mask(node.src[2]):
             self.writes[node] = self.scatter(node)
         elif any(_is_mask(child) for child in node.src):
             self.done[node] = self.by_lane(node)
@@ -70,7 +72,7 @@ class _Lanes:
         value = self.done[node]
         if value.dtype.count == 1:
             return value
-        return self.builder.build(Op.LANE, value.dtype.scalar, (value,), (index,))
+        return self.builder.build(_LANE, value.dtype.scalar, (value,), (index,))
 
     def scalars(self, node: Node, count: int) -> list[Node]:
         """An elementwise op done lane by lane."""
@@ -79,16 +81,16 @@ class _Lanes:
         return [build(node.op, dtype, src, node.attr) for src in rows]
 
     def by_lane(self, node: Node) -> Node:
-        if node.op is Op.LANE:
+        if node.op is _LANE:
             return self.masks[node.src[0]][node.attr[0]]
-        return self.builder.build(Op.STACK, node.dtype, tuple(self.scalars(node, node.dtype.count)))
+        return self.builder.build(_STACK, node.dtype, tuple(self.scalars(node, node.dtype.count)))
 
     def lanes_of(self, node: Node) -> tuple[Node, ...]:
         """The lanes of a bool vector."""
         count = node.dtype.count
-        if node.op is Op.SPLAT:
+        if node.op is _SPLAT:
             return (self.done[node.src[0]],) * count
-        if node.op is Op.STACK:
+        if node.op is _STACK:
             return tuple([self.done[child] for child in node.src])
         if node.op is _READ:
             buffer, offset = self.done[node.src[0]], self.done[node.src[1]]
@@ -109,7 +111,7 @@ class _Lanes:
         gate = tuple([self.done[child] for child in node.src[3:]])
         return tuple(
             [
-                intern(Op.WRITE, VOID, (buffer, self.builder.add(offset, lane), value, *gate))
+                intern(_WRITE, VOID, (buffer, self.builder.add(offset, lane), value, *gate))
                 for lane, value in enumerate(self.masks[node.src[2]])
             ]
         )

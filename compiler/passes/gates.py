@@ -22,29 +22,37 @@ from compiler.passes.context import Context
 from compiler.passes.demands import Guards, conjuncts, find_guards
 from compiler.rules import Builder, build_linear, linear
 
+_STACK, _SPLAT, _AFTER, _RANGE, _SPECIAL = Op.STACK, Op.SPLAT, Op.AFTER, Op.RANGE, Op.SPECIAL
+_VAR, _CONST = Op.VAR, Op.CONST
 _NOTHING: Guards = frozenset()
-_INDICES = frozenset((Op.RANGE, Op.SPECIAL))
+_INDICES = frozenset((_RANGE, _SPECIAL))
 _READ, _WRITE, _SINK = Op.READ, Op.WRITE, Op.SINK
 
 
 def gates(root: Node, context: Context) -> Node:
     """The graph with READs that need no gate."""
     b = context.builder
-    done: dict[Node, Node] = {}
+    changed: dict[Node, Node] = {}
+    untouched = changed.keys().isdisjoint
     order = context.order(root)
     guards = find_guards(order)
     for node in order:
-        src = tuple([done[child] for child in node.src])
-        if node.op is _READ:
-            done[node] = _read(b, node, src, guards.get(node, _NOTHING))
-        elif node.op is _WRITE:
-            done[node] = _write(b, node, src)
-        elif node.op is _SINK:
-            done[node] = replace_src(node, tuple([each for each in src if not _is_never(each)]))
+        op, src = node.op, node.src
+        if not untouched(src):
+            src = tuple([changed.get(child, child) for child in src])
+        if op is _READ:
+            after = _read(b, node, src, guards.get(node, _NOTHING))
+        elif op is _WRITE:
+            after = _write(b, node, src)
+        elif op is _SINK:
+            after = replace_src(node, tuple([each for each in src if not _is_never(each)]))
+        elif src is node.src:
+            continue
         else:
-            same = src == node.src
-            done[node] = node if same else b.build(node.op, node.dtype, src, node.attr)
-    return done[root]
+            after = b.build(op, node.dtype, src, node.attr)
+        if after is not node:
+            changed[node] = after
+    return changed.get(root, root)
 
 
 def _read(b: Builder, node: Node, src: tuple[Node, ...], guards: Guards) -> Node:
@@ -63,7 +71,7 @@ def _read(b: Builder, node: Node, src: tuple[Node, ...], guards: Guards) -> Node
         value = intern(_READ, node.dtype, (buffer, offset))
     elif count > 1 and not _holds(buffer, count):
         lanes = [_safe_read(b, node, buffer, b.add(offset, lane), gate) for lane in range(count)]
-        value = b.build(Op.STACK, node.dtype, tuple(lanes))
+        value = b.build(_STACK, node.dtype, tuple(lanes))
     else:
         value = intern(_READ, node.dtype, (buffer, _safe(b, buffer, offset, gate, count)))
     if len(src) == 3 and conjuncts(node.src[2]) <= guards:
@@ -97,7 +105,7 @@ def _safe(b: Builder, buffer: Node, offset: Node, gate: Node, count: int) -> Nod
 
 
 def _spread(b: Builder, gate: Node, count: int) -> Node:
-    return gate if count == 1 else b.build(Op.SPLAT, BOOL.vec(count), (gate,))
+    return gate if count == 1 else b.build(_SPLAT, BOOL.vec(count), (gate,))
 
 
 def _write(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
@@ -106,7 +114,7 @@ def _write(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
     if gate is None and not _is_inside(b, node, buffer, offset, value.dtype.count):
         gate = _guard(b, buffer, offset, value.dtype.count)
     if gate is None or (gate.is_const and gate.value):
-        return intern(_WRITE, VOID, src[:3])
+        return replace_src(node, src[:3])
     return intern(_WRITE, VOID, (buffer, offset, value, gate))
 
 
@@ -116,7 +124,7 @@ def _is_never(node: Node) -> bool:
 
 
 def _buffer_of(node: Node) -> Node:
-    while node.op is Op.AFTER:
+    while node.op is _AFTER:
         node = node.src[0]
     return node
 
@@ -134,8 +142,10 @@ def _holds(buffer: Node, count: int) -> bool:
 def _is_inside(b: Builder, node: Node, buffer: Node, offset: Node, count: int) -> bool:
     """Whether an access is proven to be in bounds; one that is proven to be outside is our bug."""
     low, high = bounds(offset)
-    gated = len(node.src) == (3 if node.op is _READ else 4)
     size = _buffer_of(buffer).attr[1]
+    if low >= 0 and isinstance(size, int) and high + count <= size:
+        return True
+    gated = len(node.src) == (3 if node.op is _READ else 4)
     largest = size if isinstance(size, int) else bounds(size)[1]
     if not gated and (high < 0 or low + count > largest):
         raise IRError(
@@ -148,7 +158,7 @@ def _is_inside(b: Builder, node: Node, buffer: Node, offset: Node, count: int) -
 
 def _fits_symbolically(b: Builder, offset: Node, count: int, size: Node) -> bool:
     """Whether offset + count <= size for all values of the variables, every index at its last."""
-    ranges = [node for node in toposort(offset) if node.op in (Op.RANGE, Op.SPECIAL)]
+    ranges = [node for node in toposort(offset) if node.op in (_RANGE, _SPECIAL)]
     last = {axis: sym.sub(axis.src[0], 1) for axis in ranges}
     largest = sym.greatest(offset, last)
     if largest is None:
@@ -160,9 +170,9 @@ def _in_dtype(b: Builder, size: Node, dtype: DType) -> Node:
     """A size as indices are computed: on variables that were converted first."""
     done: dict[Node, Node] = {}
     for node in toposort(size):
-        if node.op is Op.VAR:
+        if node.op is _VAR:
             done[node] = b.cast(node, dtype)
-        elif node.op is Op.CONST:
+        elif node.op is _CONST:
             done[node] = b.const(dtype, node.value)
         else:
             done[node] = b.build(node.op, dtype, tuple([done[child] for child in node.src]))

@@ -10,6 +10,9 @@ from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind, range_set
 from compiler.rules import Builder
 
+_BUFFER, _LOCAL, _WRITE, _READ, _FOLD = Op.BUFFER, Op.LOCAL, Op.WRITE, Op.READ, Op.FOLD
+_AFTER, _BARRIER, _RANGE = Op.AFTER, Op.BARRIER, Op.RANGE
+
 
 def group(root: Node, context: Context) -> Node:
     """Every FOLD over GROUP ranges as a FOLD by one work item, a BARRIER, and a FOLD of those."""
@@ -26,10 +29,10 @@ def group(root: Node, context: Context) -> Node:
     temps = 0
     for node in order:
         src = tuple([done[child] for child in node.src])
-        if node.op is Op.FOLD and any(child in shared for child in node.src[node.attr[1] :]):
+        if node.op is _FOLD and any(child in shared for child in node.src[node.attr[1] :]):
             done[node] = lowering.fold(node, src, f"temp{temps}")
             temps += 1
-        elif node.op is Op.WRITE and node.src[0].op is Op.BUFFER:
+        elif node.op is _WRITE and node.src[0].op is _BUFFER:
             done[node] = _by_first_item(context.builder, intern(node.op, VOID, src), shared)
         elif src != node.src:
             done[node] = context.builder.build(node.op, node.dtype, src, node.attr)
@@ -45,7 +48,7 @@ def _by_first_item(b: Builder, write: Node, shared: Sequence[Node]) -> Node:
         first = b.eq(index, 0)
         gate = first if gate is None else b.and_(gate, first)
     assert gate is not None, "a kernel with groups"
-    return intern(Op.WRITE, VOID, (*write.src[:3], gate))
+    return intern(_WRITE, VOID, (*write.src[:3], gate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,17 @@ class _Grouping:
         own = [axis for axis in ranges if axis.attr[1] is not AxisKind.GROUP]
         partial = src[0]
         if own or terms > 1:
-            partial = self.builder.build(Op.FOLD, node.dtype, (*src[:terms], *own), (op, terms))
+            partial = self.builder.build(_FOLD, node.dtype, (*src[:terms], *own), (op, terms))
         slot = [*self.items, *self._lanes(node)]
-        memory = intern(Op.LOCAL, node.dtype, (), (name, prod([_size(axis) for axis in slot])))
+        memory = intern(_LOCAL, node.dtype, (), (name, prod([_size(axis) for axis in slot])))
         free = self._fresh(memory, node, partial)
-        write = intern(Op.WRITE, VOID, (free, self._at(slot), partial))
-        arrived = intern(Op.AFTER, node.dtype, (memory, intern(Op.BARRIER, VOID, (write,))))
+        write = intern(_WRITE, VOID, (free, self._at(slot), partial))
+        arrived = intern(_AFTER, node.dtype, (memory, intern(_BARRIER, VOID, (write,))))
         loops = {axis: _loop_over(axis) for axis in grouped}
         part = intern(
-            Op.READ, node.dtype, (arrived, self._at([loops.get(axis, axis) for axis in slot]))
+            _READ, node.dtype, (arrived, self._at([loops.get(axis, axis) for axis in slot]))
         )
-        return self.builder.build(Op.FOLD, node.dtype, (part, *loops.values()), (op, 1))
+        return self.builder.build(_FOLD, node.dtype, (part, *loops.values()), (op, 1))
 
     def _lanes(self, node: Node) -> list[Node]:
         """The lanes in which one work item holds a value of this fold: each has its slot."""
@@ -86,7 +89,7 @@ class _Grouping:
         loops = [axis for axis in self.numbers if axis.attr[1] is AxisKind.REDUCE]
         if not self.free[node] & range_set(loops, self.numbers):
             return memory
-        return intern(Op.AFTER, memory.dtype, (memory, intern(Op.BARRIER, VOID, (partial,))))
+        return intern(_AFTER, memory.dtype, (memory, intern(_BARRIER, VOID, (partial,))))
 
     def _at(self, slot: Sequence[Node]) -> Node:
         """The flat index of a slot, the last axis innermost."""
@@ -106,4 +109,4 @@ def _size(axis: Node) -> int:
 
 def _loop_over(axis: Node) -> Node:
     """A loop of one work item over what the items along `axis` left."""
-    return intern(Op.RANGE, axis.dtype, axis.src, (f"{axis.attr[0]}#all", AxisKind.REDUCE))
+    return intern(_RANGE, axis.dtype, axis.src, (f"{axis.attr[0]}#all", AxisKind.REDUCE))

@@ -8,7 +8,6 @@ from compiler.ir import (
     FLOAT32,
     UINT16,
     DType,
-    Kind,
     Node,
     Op,
     bounds,
@@ -17,6 +16,10 @@ from compiler.ir import (
 from compiler.passes.context import Context
 from compiler.rules import FORMATS, Builder, multiply_add, narrow
 
+_CAST, _WRITE, _READ, _CONST, _MULACC = Op.CAST, Op.WRITE, Op.READ, Op.CONST, Op.MULACC
+_BITCAST = Op.BITCAST
+
+_HALVES = frozenset((FLOAT16, BFLOAT16))
 _ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
 _STORAGE = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
 _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is representable
@@ -25,7 +28,7 @@ _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is rep
 def halves(root: Node, context: Context) -> Node:
     """The graph without 16-bit floats, but for those that the target itself moves and converts."""
     order = context.order(root)
-    if not any(_is_half(node.dtype) for node in order):
+    if _HALVES.isdisjoint([node.dtype.scalar for node in order]):
         return root
     lowering = _Halves(context.builder, context.target.capabilities.float16)
     for node in order:
@@ -35,7 +38,7 @@ def halves(root: Node, context: Context) -> Node:
 
 
 def _is_half(dtype: DType) -> bool:
-    return dtype.bits == 16 and dtype.kind is Kind.FLOAT
+    return dtype.scalar in _HALVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +52,21 @@ class _Halves:
 
     def lower(self, node: Node, src: tuple[Node, ...]) -> Node:
         b, dtype = self.builder, node.dtype
-        if node.op is Op.CAST or node.op is Op.BITCAST:
+        if node.op is _CAST or node.op is _BITCAST:
             return self.convert(node, src[0])
-        if node.op is Op.WRITE and _is_half(node.src[2].dtype):
+        if node.op is _WRITE and _is_half(node.src[2].dtype):
             value = self.store(src[2], node.src[2].dtype)
             return intern(node.op, dtype, (*src[:2], value, *src[3:]))
         if not _is_half(dtype):
             return node if src == node.src else b.build(node.op, dtype, src, node.attr)
         if node.op in _STORAGE:
             return intern(node.op, self.memory(dtype), src, node.attr)
-        if node.op is Op.READ:
+        if node.op is _READ:
             return self.load(intern(node.op, self.memory(dtype), src), dtype)
-        if node.op is Op.CONST:
+        if node.op is _CONST:
             return b.const(FLOAT32, node.value)
         wide = FLOAT32.vec(dtype.count)
-        if node.op is Op.MULACC:
+        if node.op is _MULACC:
             return self.rounded(narrow(b, multiply_add(b, *src), dtype.scalar), dtype)
         value = b.build(node.op, wide, src, node.attr)
         return self.rounded(value, dtype) if node.op in _ROUNDED else value
@@ -71,7 +74,7 @@ class _Halves:
     def convert(self, node: Node, x: Node) -> Node:
         """CAST and BITCAST, to and from halves."""
         b, source, target = self.builder, node.src[0].dtype, node.dtype
-        if node.op is Op.BITCAST:
+        if node.op is _BITCAST:
             bits = b.bitcast(self.store(x, source), UINT16) if _is_half(source) else x
             if _is_half(target):
                 return FORMATS[target.scalar].from_bits(b, b.bitcast(bits, UINT16))

@@ -7,8 +7,13 @@ from compiler.ir import VOID, AxisKind, Node, Op, intern, loop_parts, replace_sr
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 
+_PROGRAM, _READ, _BUFFER, _INIT, _SET = Op.PROGRAM, Op.READ, Op.BUFFER, Op.INIT, Op.SET
+_END, _IF, _ENDIF = Op.END, Op.IF, Op.ENDIF
+
 _RANGE, _LOOP, _ACC, _RESULT, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.RESULT, Op.WRITE
-_MULACC, _BARRIER, _END = Op.MULACC, Op.BARRIER, Op.END
+_MULACC, _BARRIER = Op.MULACC, Op.BARRIER
+_STRUCTURE = frozenset((_WRITE, _LOOP, _RANGE, _END, _RESULT, _BARRIER))
+_REORDERED = frozenset((_MULACC, _LOOP))
 _CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2}  # where such a step has the total so far
 _LEAVES = frozenset((Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL))
 _NOT_PLACED = frozenset((_RANGE, _ACC, Op.SINK)) | _LEAVES
@@ -28,7 +33,7 @@ def linearize(root: Node, context: Context) -> Node:
         if node.op in _LEAVES:
             emission.emit(node, node)
     emission.scope(None)
-    return intern(Op.PROGRAM, VOID, tuple(emission.program))
+    return intern(_PROGRAM, VOID, tuple(emission.program))
 
 
 # --- the order of first need ----------------------------------------------------------------------
@@ -36,32 +41,34 @@ def linearize(root: Node, context: Context) -> Node:
 
 def _in_order_of_need(root: Node) -> list[Node]:
     """Every node that `root` is computed from, operands first."""
-    order: list[Node] = []
-    done = {root}
-    stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(_needs(root)))]
-    while stack:
-        node, rest = stack[-1]
+    done: dict[Node, None] = {}  # in order
+    above: list[tuple[Node, Iterator[Node]]] = []  # from the root down to `node`: what is left
+    node, rest = root, iter(root.src)
+    while True:
         for child in rest:
-            if child not in done:
-                done.add(child)
-                stack.append((child, iter(_needs(child))))
+            if child in done:
+                continue
+            if child.src:
+                above.append((node, rest))
+                node = child
+                rest = iter(_needs(child) if child.op in _REORDERED else child.src)
                 break
+            done[child] = None
         else:
-            order.append(node)
-            stack.pop()
-    return order
+            done[node] = None
+            if not above:
+                return list(done)
+            node, rest = above.pop()
 
 
 def _needs(node: Node) -> Sequence[Node]:
-    """The sources of a node, those first that are to be computed first.
+    """The sources of a MULACC or LOOP, those first that are to be computed first.
 
     A total comes before what is added to it, and the totals of a loop advance side by side: what
     one step of all of them shares is needed once, and not kept until the last total is done.
     """
     if node.op is _MULACC:
         return node.src[2], node.src[0], node.src[1]
-    if node.op is not _LOOP:
-        return node.src
     ranges, inits, accs, values = loop_parts(node)
     chains = [_steps(value) for value in values]
     longest = max([len(chain) for chain in chains])
@@ -81,9 +88,9 @@ def _steps(value: Node) -> list[Node]:
 
 
 def _read_and_written(order: Sequence[Node]) -> frozenset[Node]:
-    read = {node.src[0] for node in order if node.op is Op.READ}
+    read = {node.src[0] for node in order if node.op is _READ}
     written = {node.src[0] for node in order if node.op is _WRITE}
-    return frozenset([node for node in read & written if node.op is Op.BUFFER])
+    return frozenset([node for node in read & written if node.op is _BUFFER])
 
 
 # --- where each node goes -------------------------------------------------------------------------
@@ -134,9 +141,14 @@ def _place(
     """What each scope holds, in order. A LOOP stands for the whole loop, so does an outer RANGE."""
     items: dict[_Scope, list[Node]] = {None: []}
     items.update({axis: [] for axis in nest.depths})
+    inside: dict[int, list[Node]] = {}  # by the set of loops, of which there are few
     for node in order:
         if node.op not in _NOT_PLACED:
-            items[nest.innermost(free[node])].append(node)
+            loops = free[node]
+            found = inside.get(loops)
+            if found is None:
+                found = inside[loops] = items[nest.innermost(loops)]
+            found.append(node)
     for around, axis in zip((None, *outer), outer, strict=False):
         items[around].append(axis)
     return items
@@ -152,64 +164,76 @@ class _Emission:
     items: Mapping[_Scope, Sequence[Node]]
     carried: frozenset[Node]  # buffers that are read and written; only asked
     program: list[Node] = field(default_factory=list)
-    done: dict[Node, Node] = field(default_factory=dict)
+    done: dict[Node, Node] = field(default_factory=dict)  # what has become another node
     pending: list[Node] = field(default_factory=list)  # WRITEs to be emitted together
-    emitted: set[Node] = field(default_factory=set)  # only asked
+    emitted: set[Node] = field(default_factory=set)  # WRITEs and IFs; only asked
 
     def emit(self, node: Node, instruction: Node) -> None:
         self.program.append(instruction)
-        self.emitted.add(instruction)
-        self.done[node] = instruction
+        if instruction is not node:
+            self.done[node] = instruction
 
     def source(self, node: Node) -> Node:
-        return node if node.op is _ACC else self.done[node]
+        return self.done.get(node, node)
 
     def over(self, node: Node) -> Node:
         """`node` over what its sources have become."""
-        return replace_src(node, tuple([self.source(child) for child in node.src]))
+        done = self.done
+        return replace_src(node, tuple([done.get(child, child) for child in node.src]))
 
     def scope(self, scope: _Scope) -> None:
+        untouched = self.done.keys().isdisjoint
+        append = self.program.append
         for node in self.items[scope]:
-            if node.op is _WRITE:
-                self.write(node)
-            elif node.op is _LOOP:
-                self.flush()
-                self.loop(node)
-            elif node.op is _END:
-                self.flush()
-                self.outer_loop(node.src[0])
-                self.done[node] = self.program[-1]
-            elif node.op is _RANGE:
-                self.flush()
-                self.outer_loop(node)
-            elif node.op is _RESULT:
-                acc = loop_parts(node.src[0])[2][node.attr[0]]
-                src = (acc, self.done[node.src[0]])
-                self.emit(node, intern(_RESULT, node.dtype, src, node.attr))
+            if node.op in _STRUCTURE:
+                self.structure(node)
+            elif untouched(node.src):
+                append(node)
             else:
-                if node.op is _BARRIER:
-                    self.flush()
                 self.emit(node, self.over(node))
         self.flush()
+
+    def structure(self, node: Node) -> None:
+        """What is more than an instruction, or has to wait for its turn."""
+        op = node.op
+        if op is _WRITE:
+            self.write(node)
+        elif op is _LOOP:
+            self.flush()
+            self.loop(node)
+        elif op is _RANGE:
+            self.flush()
+            self.outer_loop(node)
+        elif op is _END:
+            self.flush()
+            self.outer_loop(node.src[0])
+            self.done[node] = self.program[-1]
+        elif op is _RESULT:
+            acc = loop_parts(node.src[0])[2][node.attr[0]]
+            src = (acc, self.done[node.src[0]])
+            self.emit(node, intern(_RESULT, node.dtype, src, node.attr))
+        else:
+            self.flush()
+            self.emit(node, self.over(node))
 
     def outer_loop(self, axis: Node) -> None:
         self.emit(axis, self.over(axis))
         self.scope(axis)
-        self.program.append(intern(Op.END, VOID, (self.done[axis],)))
+        self.program.append(intern(_END, VOID, (self.source(axis),)))
 
     def loop(self, node: Node) -> None:
         """INITs, the ranges opened one inside the other, SETs in the innermost, ENDs."""
         ranges, inits, accs, values = loop_parts(node)
         for acc, init in zip(accs, inits, strict=True):
-            self.program.append(intern(Op.INIT, VOID, (acc, self.source(init))))
+            self.program.append(intern(_INIT, VOID, (acc, self.source(init))))
         for axis in ranges:
             self.emit(axis, self.over(axis))
             self.scope(axis)
         pairs = zip(accs, values, strict=True)
-        steps = [intern(Op.SET, VOID, (acc, self.source(value))) for acc, value in pairs]
+        steps = [intern(_SET, VOID, (acc, self.source(value))) for acc, value in pairs]
         self.program.extend(steps)
         for axis in reversed(ranges):
-            end = intern(Op.END, VOID, (self.done[axis], *steps))
+            end = intern(_END, VOID, (self.source(axis), *steps))
             self.program.append(end)
             steps = []
         self.done[node] = self.program[-1]
@@ -229,7 +253,13 @@ class _Emission:
         if waits:
             self.pending.append(node)
         else:
-            self.emit(node, self.over(node))
+            self.store(node)
+
+    def store(self, node: Node) -> None:
+        """A WRITE that runs whenever the code around it does."""
+        plain = self.over(node)
+        self.emitted.add(plain)
+        self.emit(node, plain)
 
     def flush(self) -> None:
         """Emit the waiting WRITEs; neighbours with the same gate share one branch."""
@@ -243,13 +273,13 @@ class _Emission:
                 self.branch(pending[:count], self.source(gate[0]))
             else:
                 for node in pending[:count]:
-                    self.emit(node, self.over(node))
+                    self.store(node)
             pending = pending[count:]
 
     def branch(self, writes: Sequence[Node], gate: Node) -> None:
-        opening = intern(Op.IF, VOID, (gate,))
+        opening = intern(_IF, VOID, (gate,))
         if opening in self.emitted:  # a second branch on the same gate: tell them apart
-            opening = intern(Op.IF, VOID, (gate, *self.over(writes[0]).src[1:3]))
+            opening = intern(_IF, VOID, (gate, *self.over(writes[0]).src[1:3]))
         self.program.append(opening)
         self.emitted.add(opening)
         for node in writes:
@@ -259,6 +289,6 @@ class _Emission:
                 plain = gated
             self.emitted.add(plain)
             self.program.append(plain)
-        closing = intern(Op.ENDIF, VOID, (opening,))
+        closing = intern(_ENDIF, VOID, (opening,))
         self.program.append(closing)
         self.done.update(dict.fromkeys(writes, closing))

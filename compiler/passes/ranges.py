@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from compiler.ir import AxisKind, Node, Op, loop_parts
 
 _RANGE, _FOLD, _LOOP, _ACC, _END = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC, Op.END
+_DEPTH = {kind: depth for depth, kind in enumerate(AxisKind)}
 
 
 def number_ranges(order: Sequence[Node]) -> dict[Node, int]:
@@ -62,7 +63,6 @@ def of_kind(root: Node, order: Sequence[Node], *kinds: AxisKind) -> list[Node]:
     Ranges that the SINK does not name follow by first appearance.
     """
     place = {name: index for index, (name, _) in enumerate(root.attr[0])}
-    depth = {kind: index for index, kind in enumerate(AxisKind)}
     found = [node for node in order if node.op is _RANGE and node.attr[1] in kinds]
     last = len(place)
-    return sorted(found, key=lambda node: (depth[node.attr[1]], place.get(node.attr[0], last)))
+    return sorted(found, key=lambda node: (_DEPTH[node.attr[1]], place.get(node.attr[0], last)))

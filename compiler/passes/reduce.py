@@ -8,7 +8,9 @@ from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges
 from compiler.rules import Builder, combine, identity
 
-_FOLD, _END = Op.FOLD, Op.END
+_LOOP, _RESULT, _RANGE, _ACC = Op.LOOP, Op.RESULT, Op.RANGE, Op.ACC
+_FOLD, _END, _ADD, _MUL, _MULACC = Op.FOLD, Op.END, Op.ADD, Op.MUL, Op.MULACC
+_LOOPS = frozenset((_FOLD, _END))
 _FUSED = (FLOAT32, FLOAT64)  # of 16-bit floats the product is rounded before it is added
 _Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this copy of a loop)
 
@@ -23,18 +25,38 @@ def reduce(root: Node, context: Context) -> Node:
     free = free_ranges(order, numbers)
     fused = context.target.capabilities.fma and context.options.math.fma
     names = frozenset([axis.attr[0] for axis in numbers])
-    groups = _groups(folds, order, free)
-    return _Reduction(context.builder, fused, numbers, free, groups, names).lower(root, ())
+    level = _levels(order)
+    groups = _groups(folds, level, free)
+    reduction = _Reduction(context.builder, fused, numbers, free, groups, names)
+    reduction.done[()] = _without_loops(order)
+    return reduction.lower(root, ())
+
+
+def _levels(order: Sequence[Node]) -> dict[Node, int]:
+    """How many FOLDs are nested in each node."""
+    level: dict[Node, int] = {}
+    for node in order:
+        highest = 0
+        for child in node.src:
+            if level[child] > highest:
+                highest = level[child]
+        level[node] = highest + 1 if node.op is _FOLD else highest
+    return level
+
+
+def _without_loops(order: Sequence[Node]) -> dict[Node, Node]:
+    """The nodes that stay as they are, because no loop is closed in them."""
+    closing: set[Node] = set()
+    for node in order:
+        if node.op in _LOOPS or not closing.isdisjoint(node.src):
+            closing.add(node)
+    return {node: node for node in order if node not in closing}
 
 
 def _groups(
-    folds: Sequence[Node], order: Sequence[Node], free: Mapping[Node, int]
+    folds: Sequence[Node], level: Mapping[Node, int], free: Mapping[Node, int]
 ) -> dict[Node, tuple[Node, ...]]:
     """The FOLDs that share a loop: same ranges, inside the same loops, none below another."""
-    level: dict[Node, int] = {}
-    for node in order:
-        below = max([level[child] for child in node.src], default=0)
-        level[node] = below + 1 if node.op is _FOLD else below
     groups: dict[tuple[tuple[Node, ...], int, int], list[Node]] = {}
     for node in folds:
         key = (node.src[node.attr[1] :], level[node], free[node])
@@ -59,13 +81,15 @@ class _Reduction:
     def lower(self, root: Node, copies: _Copies) -> Node:
         """`root` without FOLDs, its free ranges replaced by `copies`."""
         done = self.memo(copies)
+        if root in done:
+            return done[root]
         stack = [root]
         while stack:  # iterative: chains may be deeper than Python's stack
             node = stack[-1]
             if node in done:
                 stack.pop()
                 continue
-            inner = self.restrict(copies, node)
+            inner = self.restrict(copies, node) if copies else copies
             if inner != copies:
                 done[node] = self.lower(node, inner)
             elif node.op is _FOLD:
@@ -93,8 +117,6 @@ class _Reduction:
 
     def restrict(self, copies: _Copies, node: Node) -> _Copies:
         """The copies that matter to `node`: loops closed below it are not affected."""
-        if not copies:
-            return copies
         free = self.free[node]
         return tuple([pair for pair in copies if free >> self.numbers[pair[0]] & 1])
 
@@ -115,9 +137,9 @@ class _Reduction:
             terms = [self.lower(term, inner) for term in member.src[: member.attr[1]]]
             values.append(self.chain(member.attr[0], acc, terms))
         src = (*[axis for _, axis in owned], *inits, *accs, *values)
-        loop = intern(Op.LOOP, VOID, src, (len(owned), len(accs)))
+        loop = intern(_LOOP, VOID, src, (len(owned), len(accs)))
         for index, member in enumerate(group):
-            done[member] = intern(Op.RESULT, member.dtype, (loop,), (index,))
+            done[member] = intern(_RESULT, member.dtype, (loop,), (index,))
 
     def effects(self, node: Node, copies: _Copies) -> None:
         """Lower a loop that only has effects: its range belongs to it alone as well."""
@@ -135,7 +157,7 @@ class _Reduction:
             copy += 1
             candidate = f"{name}#{copy}"
         self.owned.add(candidate)
-        return intern(Op.RANGE, axis.dtype, axis.src, (candidate, kind))
+        return intern(_RANGE, axis.dtype, axis.src, (candidate, kind))
 
     def extend(self, copies: _Copies, owned: Sequence[tuple[Node, Node]]) -> _Copies:
         changed = [pair for pair in owned if pair[0] is not pair[1]]
@@ -143,14 +165,14 @@ class _Reduction:
 
     def accumulator(self, fold: Node) -> Node:
         self.accumulators += 1
-        return intern(Op.ACC, fold.dtype, (), (self.accumulators - 1,))
+        return intern(_ACC, fold.dtype, (), (self.accumulators - 1,))
 
     def chain(self, op: Op, total: Node, terms: Sequence[Node]) -> Node:
         """total op term op term ..."""
         for term in terms:
-            is_product = op is Op.ADD and term.op is Op.MUL and term.dtype.scalar in _FUSED
+            is_product = op is _ADD and term.op is _MUL and term.dtype.scalar in _FUSED
             if is_product and self.fused:
-                total = self.builder.build(Op.MULACC, term.dtype, (*term.src, total))
+                total = self.builder.build(_MULACC, term.dtype, (*term.src, total))
             else:
                 total = combine(self.builder, op, total, term)
         return total

@@ -6,6 +6,8 @@ from compiler.ir import COMMUTATIVE, Node, Number, Op, bounds
 from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 
+_ADD, _MUL, _MAX = Op.ADD, Op.MUL, Op.MAX
+
 
 def _is_minus_zero(value: Number | None) -> bool:
     return isinstance(value, float) and value == 0 and math.copysign(1.0, value) < 0
@@ -36,7 +38,7 @@ def add_constants(b: Builder, node: Node) -> Node | None:
     """(x + c) + d = x + (c + d) for ints"""
     x, y = node.src
     outer = constant_of(y)
-    if node.dtype.is_float or outer is None or x.op is not Op.ADD:
+    if node.dtype.is_float or outer is None or x.op is not _ADD:
         return None
     inner = constant_of(x.src[1])
     return None if inner is None else b.add(x.src[0], inner + outer)
@@ -47,15 +49,15 @@ def constant_outward(b: Builder, node: Node) -> Node | None:
     x, y = node.src
     if node.dtype.is_float or constant_of(y) is not None:
         return None
-    if x.op is Op.ADD and constant_of(x.src[1]) is not None:
-        return b.binary(Op.ADD, b.add(x.src[0], y), x.src[1])
-    if y.op is Op.ADD and constant_of(y.src[1]) is not None:
-        return b.binary(Op.ADD, b.add(x, y.src[0]), y.src[1])
+    if x.op is _ADD and constant_of(x.src[1]) is not None:
+        return b.binary(_ADD, b.add(x.src[0], y), x.src[1])
+    if y.op is _ADD and constant_of(y.src[1]) is not None:
+        return b.binary(_ADD, b.add(x, y.src[0]), y.src[1])
     return None
 
 
 def _factor(node: Node) -> tuple[Node, Number]:
-    if node.op is Op.MUL:
+    if node.op is _MUL:
         value = constant_of(node.src[1])
         if value is not None:
             return node.src[0], value
@@ -93,12 +95,12 @@ def mul_constants(b: Builder, node: Node) -> Node | None:
     """(x * c) * d = x * (c * d) and (x + c) * d = x*d + c*d for ints"""
     x, y = node.src
     outer = constant_of(y)
-    if node.dtype.is_float or outer is None or x.op not in (Op.MUL, Op.ADD):
+    if node.dtype.is_float or outer is None or x.op not in (_MUL, _ADD):
         return None
     inner = constant_of(x.src[1])
     if inner is None:
         return None
-    if x.op is Op.MUL:
+    if x.op is _MUL:
         return b.mul(x.src[0], inner * outer)
     return b.add(b.mul(x.src[0], outer), inner * outer)
 
@@ -122,9 +124,9 @@ def ordered_extremes(b: Builder, node: Node) -> Node | None:
         return None
     (x_low, x_high), (y_low, y_high) = bounds(x), bounds(y)
     if x_high <= y_low:
-        return y if node.op is Op.MAX else x
+        return y if node.op is _MAX else x
     if y_high <= x_low:
-        return x if node.op is Op.MAX else y
+        return x if node.op is _MAX else y
     return None
 
 

@@ -59,7 +59,8 @@ class Rule:
 
 
 Rules = tuple[Rule, ...]
-RulesByOp = Mapping[Op, tuple[Rules, ...]]  # by op, then by `_case`
+RulesByOp = Mapping[Op, tuple[Rules, ...]]
+# by op, then by case: 1 for floats, plus 2 and 4 where the first and the last source are constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +90,14 @@ def _is_for(rule: Rule, case: int) -> bool:
     return rule.constants.admits(first=bool(case & 2), last=bool(case & 4))
 
 
-def _case(src: tuple[Node, ...]) -> int:
-    """1 for floats, plus 2 where the first source is a constant, plus 4 where the last is."""
-    first, last = src[0], src[-1]
-    case = 1 if first.dtype.kind is _FLOAT else 0
-    if first.op is _SPLAT:
-        first = first.src[0]
-    if first.op is _CONST and first.attr[1] is None:
-        case += 2
-    if last.op is _SPLAT:
-        last = last.src[0]
-    if last.op is _CONST and last.attr[1] is None:
-        case += 4
-    return case
+_CONSTANTS = frozenset((Op.CONST, Op.SPLAT))
+
+
+def _is_constant(node: Node) -> bool:
+    """Whether a CONST or SPLAT is a number."""
+    if node.op is _SPLAT:
+        node = node.src[0]
+    return node.op is _CONST and node.attr[1] is None
 
 
 class Builder:
@@ -133,7 +129,13 @@ class Builder:
             return node
         found = self._memo.get(node)
         if found is None:
-            rules = cases[_case(src)]
+            first, last = src[0], src[-1]
+            case = 1 if first.dtype.kind is _FLOAT else 0
+            if first.op in _CONSTANTS and _is_constant(first):
+                case += 2
+            if last.op in _CONSTANTS and _is_constant(last):
+                case += 4
+            rules = cases[case]
             found = self._memo[node] = self._fold(node, rules) if rules else node
         return found
 
@@ -164,13 +166,16 @@ class Builder:
 
     def rebuild(self, root: Node, mapping: Mapping[Node, Node]) -> Node:
         """`root` with nodes replaced by `mapping` and everything above them folded again."""
-        done: dict[Node, Node] = dict(mapping)
+        changed: dict[Node, Node] = dict(mapping)
+        untouched = changed.keys().isdisjoint
         for node in toposort(root):
-            if node not in done:
-                src = tuple([done[child] for child in node.src])
-                same = src == node.src
-                done[node] = node if same else self.build(node.op, node.dtype, src, node.attr)
-        return done[root]
+            if node in changed or untouched(node.src):
+                continue
+            src = tuple([changed.get(child, child) for child in node.src])
+            after = self.build(node.op, node.dtype, src, node.attr)
+            if after is not node:
+                changed[node] = after
+        return changed.get(root, root)
 
     # one method per op that passes write often; an int or float operand takes the other's dtype
 

@@ -3,6 +3,8 @@
 from compiler.ir import BFLOAT16, BOOL, FLOAT16, FLOAT32, DType, Node, Op
 from compiler.rules.builder import Builder
 
+_CAST = Op.CAST
+
 HALVES = (FLOAT16, BFLOAT16)
 
 
@@ -23,7 +25,7 @@ def float_to_int(b: Builder, x: Node, target: DType) -> Node:
     low, above = float(target.lowest), float(2 ** (target.bits - target.is_signed))
     fits = b.and_(b.le(b.const(x.dtype, low), x), b.lt(x, above))
     safe = b.where(fits, x, b.const(x.dtype, 0.0))
-    inside = b.build(Op.CAST, target.vec(x.dtype.count), (safe,))
+    inside = b.build(_CAST, target.vec(x.dtype.count), (safe,))
     highest = b.const(inside.dtype, target.highest)
     outside = b.where(b.le(b.const(x.dtype, above), x), highest, 0)
     if target.is_signed:

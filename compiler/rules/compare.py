@@ -5,6 +5,8 @@ from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 from compiler.rules.linear import build_linear, exact_interval, exact_linear, linear
 
+_LE, _ADD, _MUL, _EQ = Op.LE, Op.ADD, Op.MUL, Op.EQ
+
 
 def _is_exact(node: Node) -> bool:
     return node.dtype.count == 1 and not node.src[0].dtype.is_float
@@ -18,7 +20,7 @@ def decided_by_bounds(b: Builder, node: Node) -> Node | None:
     if low == high:
         return b.const(node.dtype, bool(low))
     if node.src[0] is node.src[1]:
-        return b.const(node.dtype, node.op in (Op.LE, Op.EQ))
+        return b.const(node.dtype, node.op in (_LE, _EQ))
     return None
 
 
@@ -34,7 +36,7 @@ def move_constants_right(b: Builder, node: Node) -> Node | None:
     """f*x + c < d is x < ceil((d - c)/f), f > 0, for ints that do not wrap"""
     x, y = node.src
     limit = constant_of(y)
-    if not _is_exact(node) or limit is None or not x.dtype.is_int or x.op not in (Op.ADD, Op.MUL):
+    if not _is_exact(node) or limit is None or not x.dtype.is_int or x.op not in (_ADD, _MUL):
         return None
     terms, constant = linear(x)
     if not terms or (constant == 0 and len(terms) > 1):
@@ -61,7 +63,7 @@ def bool_against_constant(b: Builder, node: Node) -> Node | None:
     value = constant_of(node.src[1])
     if value is None:
         return None
-    keep = bool(value) == (node.op is Op.EQ)
+    keep = bool(value) == (node.op is _EQ)
     return node.src[0] if keep else b.not_(node.src[0])
 
 

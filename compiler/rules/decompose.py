@@ -12,6 +12,9 @@ from compiler.rules.builder import Builder
 from compiler.rules.casts import HALVES, lower_cast
 from compiler.rules.fold import constant_of
 
+_ADD, _MUL, _MAX, _MIN, _AND = Op.ADD, Op.MUL, Op.MAX, Op.MIN, Op.AND
+_OR, _XOR = Op.OR, Op.XOR
+
 Lowering: TypeAlias = Callable[[Builder, Node], Node]
 FUNCTIONS = (
     Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW,
@@ -22,13 +25,13 @@ def identity(op: Op, dtype: DType) -> Node:
     """The value that leaves every other unchanged under the reduction `op`, bit for bit."""
     scalar = dtype.scalar
     values: Mapping[Op, int | float | bool] = {
-        Op.ADD: -0.0 if scalar.is_float else 0,  # 0.0 + -0.0 is 0.0, -0.0 + -0.0 is -0.0
-        Op.MUL: 1,
-        Op.MAX: scalar.lowest,
-        Op.MIN: scalar.highest,
-        Op.AND: True if scalar is BOOL else -1,
-        Op.OR: 0,
-        Op.XOR: 0,
+        _ADD: -0.0 if scalar.is_float else 0,  # 0.0 + -0.0 is 0.0, -0.0 + -0.0 is -0.0
+        _MUL: 1,
+        _MAX: scalar.lowest,
+        _MIN: scalar.highest,
+        _AND: True if scalar is BOOL else -1,
+        _OR: 0,
+        _XOR: 0,
     }
     return const(dtype, values[op])
 

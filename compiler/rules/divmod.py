@@ -7,6 +7,8 @@ from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 from compiler.rules.linear import Terms, build_linear, exact_interval, exact_linear
 
+_IDIV, _MOD = Op.IDIV, Op.MOD
+
 
 def _positive_divisor(node: Node) -> int | None:
     """The constant divisor of a scalar integer division, if it is positive."""
@@ -20,7 +22,7 @@ def by_one(b: Builder, node: Node) -> Node | None:
     """x / 1 = x and x % 1 = 0, vectors too"""
     if constant_of(node.src[1]) != 1:
         return None
-    return node.src[0] if node.op is Op.IDIV else b.const(node.dtype, 0)
+    return node.src[0] if node.op is _IDIV else b.const(node.dtype, 0)
 
 
 def within_one_multiple(b: Builder, node: Node) -> Node | None:
@@ -32,7 +34,7 @@ def within_one_multiple(b: Builder, node: Node) -> Node | None:
     if low < 0 or low // divisor != high // divisor:
         return None
     quotient = low // divisor
-    if node.op is Op.IDIV:
+    if node.op is _IDIV:
         return b.const(node.dtype, quotient)
     return b.sub(node.src[0], quotient * divisor)
 
@@ -54,7 +56,7 @@ def split_multiples(b: Builder, node: Node) -> Node | None:
     if exact_interval(whole, whole_constant)[0] < 0:
         return None
     remainder = build_linear(b, node, rest.items(), rest_constant)
-    if node.op is Op.MOD:
+    if node.op is _MOD:
         return b.mod(remainder, divisor)
     quotient = build_linear(b, node, whole.items(), whole_constant)
     return b.add(quotient, b.idiv(remainder, divisor))
@@ -75,7 +77,7 @@ def common_factor(b: Builder, node: Node) -> Node | None:
     if exact_interval(inner_terms, inner_constant)[0] < 0:
         return None
     inner = build_linear(b, node, inner_terms.items(), inner_constant)
-    if node.op is Op.IDIV:
+    if node.op is _IDIV:
         return b.idiv(inner, divisor // factor)
     return b.add(b.mul(b.mod(inner, divisor // factor), factor), rest)
 
@@ -84,15 +86,15 @@ def nested(b: Builder, node: Node) -> Node | None:
     """(x/c)/d = x/(c*d); (x % (c*d)) % d = x % d; (x % (c*d)) / d = (x/d) % c; for x >= 0"""
     x = node.src[0]
     divisor = _positive_divisor(node)
-    inner = _positive_divisor(x) if x.op in (Op.IDIV, Op.MOD) else None
+    inner = _positive_divisor(x) if x.op in (_IDIV, _MOD) else None
     if divisor is None or inner is None or bounds(x.src[0])[0] < 0:
         return None
-    if x.op is Op.IDIV:
+    if x.op is _IDIV:
         fits = inner * divisor <= int(node.dtype.highest)
-        return b.idiv(x.src[0], inner * divisor) if node.op is Op.IDIV and fits else None
+        return b.idiv(x.src[0], inner * divisor) if node.op is _IDIV and fits else None
     if inner % divisor:
         return None
-    if node.op is Op.MOD:
+    if node.op is _MOD:
         return b.mod(x.src[0], divisor)
     return b.mod(b.idiv(x.src[0], divisor), inner // divisor)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from compiler.ir import DType, Kind, Node, Number, Op, const, truncated_div, wrap
 from compiler.rules.builder import Builder, Constants, Rule
 
+_CAST, _BITCAST, _WHERE, _SHL, _SHR = Op.CAST, Op.BITCAST, Op.WHERE, Op.SHL, Op.SHR
+
 _CONST, _SPLAT = Op.CONST, Op.SPLAT
 
 
@@ -34,11 +36,11 @@ def fold_constants(b: Builder, node: Node) -> Node | None:
 
 
 def _evaluate(op: Op, source: DType, target: DType, values: list[Number]) -> Number | None:
-    if op is Op.CAST:
+    if op is _CAST:
         return cast_value(source, target, values[0])
-    if op is Op.BITCAST:
+    if op is _BITCAST:
         return _bitcast_value(source, target, values[0])
-    if op is Op.WHERE:
+    if op is _WHERE:
         return values[1] if values[0] else values[2]
     if source.kind is Kind.FLOAT:
         function = _FLOAT.get(op)
@@ -46,7 +48,7 @@ def _evaluate(op: Op, source: DType, target: DType, values: list[Number]) -> Num
         function = (_BOOL if source.kind is Kind.BOOL else _INT).get(op)
     if function is None:
         return None
-    if op in (Op.SHL, Op.SHR):
+    if op in (_SHL, _SHR):
         return function(values[0], values[1], source.bits)
     return function(*values)
 

@@ -4,6 +4,9 @@ from compiler.ir import BOOL, Kind, Node, Op, bounds
 from compiler.rules.builder import Builder, Constants, Rule
 from compiler.rules.fold import constant_of
 
+_NOT, _WHERE, _XOR, _AND, _CAST = Op.NOT, Op.WHERE, Op.XOR, Op.AND, Op.CAST
+_STACK, _SPLAT, _LANE = Op.STACK, Op.SPLAT, Op.LANE
+
 
 def where_decided(b: Builder, node: Node) -> Node | None:
     """where(true, x, y) = x, where(c, x, x) = x, where(c, true, false) = c"""
@@ -21,15 +24,15 @@ def where_decided(b: Builder, node: Node) -> Node | None:
 def where_not(b: Builder, node: Node) -> Node | None:
     """where(not c, x, y) = where(c, y, x)"""
     condition, x, y = node.src
-    return b.where(condition.src[0], y, x) if condition.op is Op.NOT else None
+    return b.where(condition.src[0], y, x) if condition.op is _NOT else None
 
 
 def where_same_condition(b: Builder, node: Node) -> Node | None:
     """where(c, where(c, x, y), z) = where(c, x, z); where(c, x, where(c, y, z)) = where(c, x, z)"""
     condition, x, y = node.src
-    if x.op is Op.WHERE and x.src[0] is condition:
+    if x.op is _WHERE and x.src[0] is condition:
         return b.where(condition, x.src[1], y)
-    if y.op is Op.WHERE and y.src[0] is condition:
+    if y.op is _WHERE and y.src[0] is condition:
         return b.where(condition, x, y.src[2])
     return None
 
@@ -39,13 +42,13 @@ def bit_constants(b: Builder, node: Node) -> Node | None:
     x, y = node.src
     value = constant_of(y)
     if value is None:
-        return x if x is y and node.op is not Op.XOR else None
+        return x if x is y and node.op is not _XOR else None
     ones = True if node.dtype.scalar is BOOL else int(node.dtype.highest) - int(node.dtype.lowest)
     mask = int(value) & int(ones)
     if mask == 0:
-        return y if node.op is Op.AND else x
-    if mask == int(ones) and node.op is not Op.XOR:
-        return x if node.op is Op.AND else y
+        return y if node.op is _AND else x
+    if mask == int(ones) and node.op is not _XOR:
+        return x if node.op is _AND else y
     return None
 
 
@@ -70,7 +73,7 @@ def cast_to_same(b: Builder, node: Node) -> Node | None:
 def cast_of_cast(b: Builder, node: Node) -> Node | None:
     """cast(cast(x)) = cast(x) for ints, where the inner keeps x or the outer is no wider"""
     inner = node.src[0]
-    if node.op is not Op.CAST or inner.op is not Op.CAST:
+    if node.op is not _CAST or inner.op is not _CAST:
         return None
     x = inner.src[0]
     exact = (Kind.INT, Kind.UINT, Kind.BOOL)
@@ -84,21 +87,21 @@ def cast_of_cast(b: Builder, node: Node) -> Node | None:
 def lane_of_vector(b: Builder, node: Node) -> Node | None:
     """lane i of stack(x0, ..., xn) = xi; of splat(x) = x"""
     vector = node.src[0]
-    if vector.op is Op.SPLAT:
+    if vector.op is _SPLAT:
         return vector.src[0]
-    return vector.src[node.attr[0]] if vector.op is Op.STACK else None
+    return vector.src[node.attr[0]] if vector.op is _STACK else None
 
 
 def stack_of_equal(b: Builder, node: Node) -> Node | None:
     """stack(x, ..., x) = splat(x); stack(lane 0 of v, ..., lane n of v) = v"""
     first = node.src[0]
     if all(child is first for child in node.src):
-        return b.build(Op.SPLAT, node.dtype, (first,))
-    if first.op is not Op.LANE or first.src[0].dtype is not node.dtype:
+        return b.build(_SPLAT, node.dtype, (first,))
+    if first.op is not _LANE or first.src[0].dtype is not node.dtype:
         return None
     vector = first.src[0]
     ordered = all(
-        child.op is Op.LANE and child.src[0] is vector and child.attr[0] == index
+        child.op is _LANE and child.src[0] is vector and child.attr[0] == index
         for index, child in enumerate(node.src)
     )
     return vector if ordered else None

@@ -19,13 +19,15 @@ from compiler.backends.llvm.types import literal, suffix, type_text, zero
 from compiler.ir import BFLOAT16, BOOL, COMPARISONS, FLOAT16, DType, Kind, Node, Op, bounds
 from compiler.ir.bounds import full
 
+_CONST = Op.CONST
+
 # --- vectors ---
 
 
 def _splat(function: Function, node: Node) -> None:
     scalar, count, kind = node.src[0], node.dtype.count, type_text(node.dtype)
-    element, value = type_text(scalar.dtype), function.operand(scalar)
-    if scalar.op is Op.CONST:
+    element, value = type_text(scalar.dtype), function.text[scalar]
+    if scalar.op is _CONST:
         function.text[node] = f"splat ({element} {value})"
         return
     first = function.step("lane", f"insertelement {kind} poison, {element} {value}, i64 0")
@@ -35,8 +37,9 @@ def _splat(function: Function, node: Node) -> None:
 
 def _stack(function: Function, node: Node) -> None:
     kind, element = type_text(node.dtype), type_text(node.dtype.scalar)
-    lanes = [function.operand(child) for child in node.src]
-    if all(child.op is Op.CONST for child in node.src):
+    text = function.text
+    lanes = [text[child] for child in node.src]
+    if all(child.op is _CONST for child in node.src):
         function.text[node] = "<" + ", ".join([f"{element} {lane}" for lane in lanes]) + ">"
         return
     value = "poison"
@@ -49,7 +52,7 @@ def _stack(function: Function, node: Node) -> None:
 
 def _lane(function: Function, node: Node) -> None:
     vector = node.src[0]
-    value = function.operand(vector)
+    value = function.text[vector]
     function.assign(node, f"extractelement {type_text(vector.dtype)} {value}, i64 {node.attr[0]}")
 
 
@@ -64,7 +67,8 @@ def _alu(function: Function, node: Node) -> None:
     writer = _writer(node.op, node.dtype)
     if isinstance(writer, str):
         raise function.refuse(node, writer)
-    writer(function, node, [function.operand(child) for child in node.src])
+    text = function.text
+    writer(function, node, [text[child] for child in node.src])
 
 
 @cache
@@ -147,7 +151,7 @@ def _call_lanes(function: Function, node: Node, operands: list[str]) -> None:
 
 
 def _neg(function: Function, node: Node) -> None:
-    kind, value = type_text(node.dtype), function.operand(node.src[0])
+    kind, value = type_text(node.dtype), function.text[node.src[0]]
     if node.dtype.is_float:
         function.assign(node, f"fneg {kind} {value}")
         return
@@ -158,7 +162,7 @@ def _not(function: Function, node: Node) -> None:
     ones = "true" if node.dtype.scalar is BOOL else "-1"
     if node.dtype.count > 1:
         ones = f"splat ({type_text(node.dtype.scalar)} {ones})"
-    function.assign(node, f"xor {type_text(node.dtype)} {function.operand(node.src[0])}, {ones}")
+    function.assign(node, f"xor {type_text(node.dtype)} {function.text[node.src[0]]}, {ones}")
 
 
 def _mulacc(function: Function, node: Node) -> None:
@@ -166,7 +170,8 @@ def _mulacc(function: Function, node: Node) -> None:
         _alu(function, node)
         return
     kind = type_text(node.dtype)
-    a, b, c = [function.operand(child) for child in node.src]
+    text = function.text
+    a, b, c = [text[child] for child in node.src]
     product = function.step("product", f"mul {kind} {a}, {b}")
     function.assign(node, f"add {kind} {product}, {c}")
 
@@ -176,7 +181,7 @@ def _compare(function: Function, node: Node) -> None:
     if a.dtype.scalar is BFLOAT16:
         raise function.refuse(node, "bfloat16 is only moved and bitcast, compute in float32")
     comparison = _comparison(node.op, a.dtype)
-    function.assign(node, f"{comparison} {function.operand(a)}, {function.operand(b)}")
+    function.assign(node, f"{comparison} {function.text[a]}, {function.text[b]}")
 
 
 @cache
@@ -185,7 +190,8 @@ def _comparison(op: Op, dtype: DType) -> str:
 
 
 def _where(function: Function, node: Node) -> None:
-    cond, a, b = [function.operand(child) for child in node.src]
+    text = function.text
+    cond, a, b = [text[child] for child in node.src]
     kind = type_text(node.dtype)
     function.assign(node, f"select {type_text(node.src[0].dtype)} {cond}, {kind} {a}, {kind} {b}")
 
@@ -195,7 +201,7 @@ def _where(function: Function, node: Node) -> None:
 
 def _bitcast(function: Function, node: Node) -> None:
     source, target = type_text(node.src[0].dtype), type_text(node.dtype)
-    value = function.operand(node.src[0])
+    value = function.text[node.src[0]]
     if source == target:
         function.text[node] = value
         return
@@ -204,7 +210,7 @@ def _bitcast(function: Function, node: Node) -> None:
 
 def _cast(function: Function, node: Node) -> None:
     origin, dtype = node.src[0].dtype, node.dtype
-    value, source, target = function.operand(node.src[0]), type_text(origin), type_text(dtype)
+    value, source, target = function.text[node.src[0]], type_text(origin), type_text(dtype)
     if BFLOAT16 in (origin.scalar, dtype.scalar) and origin is not dtype:
         raise function.refuse(node, "bfloat16 is only moved and bitcast, convert its bits")
     if origin.bits == 64 and dtype.scalar is FLOAT16:

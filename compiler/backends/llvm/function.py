@@ -1,9 +1,25 @@
 """The text of one LLVM function while it is written."""
 
+from weakref import proxy
+
 from compiler.backends.llvm.types import type_text
 from compiler.backends.names import Names
 from compiler.errors import BuildError
 from compiler.ir import Node, Op
+
+_ACC = Op.ACC
+
+
+class Texts(dict[Node, str]):
+    """The operand text of each instruction rendered so far; an accumulator is read at each use."""
+
+    def __init__(self, function: "Function") -> None:
+        super().__init__()
+        self._function = proxy(function)  # no cycle: what is rendered is freed at once
+
+    def __missing__(self, node: Node) -> str:
+        text: str = self._function.load_acc(node)
+        return text
 
 
 class Function:
@@ -17,7 +33,7 @@ class Function:
         self.freed: list[str] = []  # what gives local memory back, before the return
         self.declared: dict[str, None] = {}
         self.parameters: dict[int | str, str] = {}  # by Argument.key
-        self.text: dict[Node, str] = {}  # operand text of each instruction rendered so far
+        self.text = Texts(self)
         self.slot_of: dict[Node, str] = {}
         self.names = Names()
         self.block = "entry"
@@ -25,23 +41,17 @@ class Function:
     def refuse(self, node: Node, why: str) -> BuildError:
         return BuildError(f"llvm: kernel {self.name}: {node!r}: {why}", kernel=self.name)
 
-    def operand(self, node: Node) -> str:
-        """The text of a source; an accumulator is read where it is used."""
-        found = self.text.get(node)
-        return self.load_acc(node) if found is None else found
-
     def load_acc(self, acc: Node) -> str:
         if acc not in self.slot_of:
             raise self.refuse(acc, "is read before its INIT")
-        value = f"%{self.names.value(Op.ACC)}"
+        value = f"%{self.names.value(_ACC)}"
         self.lines.append(f"  {value} = load {type_text(acc.dtype)}, ptr {self.slot_of[acc]}")
         return value
 
     def assign(self, node: Node, instruction: str) -> None:
         """Give the result of `instruction` to `node`."""
-        value = f"%{self.names.value(node.op)}"
+        self.text[node] = value = f"%{self.names.value(node.op)}"
         self.lines.append(f"  {value} = {instruction}")
-        self.text[node] = value
 
     def step(self, prefix: str, instruction: str) -> str:
         """An intermediate result that belongs to no node."""

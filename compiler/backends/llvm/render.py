@@ -74,7 +74,7 @@ def _after(function: Function, node: Node) -> None:
 
 def _address(function: Function, node: Node) -> str:
     buffer, offset = node.src[0], node.src[1]
-    base, index, kind = function.operand(buffer), function.operand(offset), type_text(offset.dtype)
+    base, index, kind = function.text[buffer], function.text[offset], type_text(offset.dtype)
     if offset.dtype.kind is Kind.UINT and offset.dtype.bits < 64:  # else it is read as signed
         index, kind = function.step("wide", f"zext {kind} {index} to i64"), "i64"
     element = memory_type(buffer.dtype)
@@ -100,7 +100,7 @@ def _load(function: Function, node: Node) -> str:
 
 
 def _masked_read(function: Function, node: Node) -> None:
-    dtype, mask = node.dtype, function.operand(node.src[2])
+    dtype, mask = node.dtype, function.text[node.src[2]]
     at, kind, gate = _address(function, node), memory_type(dtype), type_text(node.src[2].dtype)
     symbol = f"@llvm.masked.load.{_memory_suffix(dtype)}.p0"
     function.declared[f"{kind} {symbol}(ptr, {gate}, {kind})"] = None
@@ -112,8 +112,8 @@ def _masked_read(function: Function, node: Node) -> None:
 
 
 def _masked_write(function: Function, node: Node) -> None:
-    dtype, value = node.src[2].dtype, function.operand(node.src[2])
-    mask, gate = function.operand(node.src[3]), type_text(node.src[3].dtype)
+    dtype, value = node.src[2].dtype, function.text[node.src[2]]
+    mask, gate = function.text[node.src[3]], type_text(node.src[3].dtype)
     at, kind = _address(function, node), memory_type(dtype)
     if dtype.scalar is BOOL:
         value = function.step("byte", f"zext {type_text(dtype)} {value} to {kind}")
@@ -128,7 +128,7 @@ def _memory_suffix(dtype: DType) -> str:
 
 
 def _gated_read(function: Function, node: Node) -> None:
-    gate, before = function.operand(node.src[2]), function.block
+    gate, before = function.text[node.src[2]], function.block
     then, end = function.names.numbered("then"), function.names.numbered("endif")
     function.lines.append(f"  br i1 {gate}, label %{then}, label %{end}")
     function.open_block(then)
@@ -148,7 +148,7 @@ def _write(function: Function, node: Node) -> None:
         _masked_write(function, node)
         return
     then, end = function.names.numbered("then"), function.names.numbered("endif")
-    function.lines.append(f"  br i1 {function.operand(node.src[3])}, label %{then}, label %{end}")
+    function.lines.append(f"  br i1 {function.text[node.src[3]]}, label %{then}, label %{end}")
     function.open_block(then)
     _store(function, node)
     function.lines.append(f"  br label %{end}")
@@ -156,7 +156,7 @@ def _write(function: Function, node: Node) -> None:
 
 
 def _store(function: Function, node: Node) -> None:
-    dtype, value = node.src[2].dtype, function.operand(node.src[2])
+    dtype, value = node.src[2].dtype, function.text[node.src[2]]
     at = _address(function, node)
     kind = memory_type(dtype)
     if dtype.scalar is BOOL:
@@ -168,7 +168,7 @@ def _store(function: Function, node: Node) -> None:
 
 
 def _range(function: Function, node: Node) -> None:
-    kind, size = type_text(node.dtype), function.operand(node.src[0])
+    kind, size = type_text(node.dtype), function.text[node.src[0]]
     start = "0"
     if node is function.outermost:
         start, size = "%lo", "%hi"
@@ -209,7 +209,7 @@ def _init(function: Function, node: Node) -> None:
 
 def _set(function: Function, node: Node) -> None:
     acc, value = node.src[0], node.src[1]
-    text = function.operand(value)
+    text = function.text[value]
     function.lines.append(f"  store {type_text(acc.dtype)} {text}, ptr {function.slot_of[acc]}")
 
 
@@ -220,7 +220,7 @@ def _result(function: Function, node: Node) -> None:
 def _if(function: Function, node: Node) -> None:
     label = function.names.numbered("if")
     function.lines.append(
-        f"  br i1 {function.operand(node.src[0])}, label %{label}, label %{label}.end"
+        f"  br i1 {function.text[node.src[0]]}, label %{label}, label %{label}.end"
     )
     function.open_block(label)
     function.text[node] = label

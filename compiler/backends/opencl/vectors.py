@@ -6,6 +6,8 @@ from compiler.backends.c_like import Function, Handler, Text, alias, define_read
 from compiler.backends.opencl.ops import CALLS, call
 from compiler.ir import BOOL, Kind, Node, Op
 
+_CONST, _MAX = Op.CONST, Op.MAX
+
 _INFIX: Mapping[Op, str] = {
     Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.FDIV: "/", Op.IDIV: "/", Op.MOD: "%", Op.AND: "&",
     Op.OR: "|", Op.XOR: "^", Op.SHL: "<<", Op.SHR: ">>",
@@ -24,7 +26,7 @@ def _read(function: Function, node: Node) -> None:
 
 def _splat(function: Function, node: Node) -> None:
     text = Text(f"({function.type(node)})({function.operand(node.src[0]).text})")
-    if node.src[0].op is Op.CONST:
+    if node.src[0].op is _CONST:
         function.text[node] = text
     else:
         function.define(node, text)
@@ -68,7 +70,7 @@ def _not(function: Function, node: Node) -> None:
 def _extreme(function: Function, node: Node) -> None:
     """max(a, b) is `a if a > b or a != a else b`."""
     a, b = [function.operand(child) for child in node.src]
-    name = "max" if node.op is Op.MAX else "min"
+    name = "max" if node.op is _MAX else "min"
     if node.dtype.is_float:
         first = f"({a} {_BEYOND[node.op]} {b}) | ({a} != {a})"
         function.define(node, Text(f"select({b.text}, {a.text}, {first})", is_atom=True))

@@ -32,7 +32,7 @@ def expand(root: Node, context: Context) -> Node:
         return root
     axis = choose_vector_axis(order, lanes, context.builder)
     chunks = cut(axis, lanes, context.target.capabilities.vector_widths)
-    layout = Layout(lanes, axis, chunks, context.target.capabilities.bool_vectors, {})
+    layout = Layout(lanes, axis, chunks, context.target.capabilities.bool_vectors)
     forms = needed_forms(order, layout)
     check_size(order, forms, layout, 4 * context.options.schedule.max_nodes)
     made = Variants(context.builder, layout, ({}, {}, {}))
@@ -61,22 +61,21 @@ def _variants(made: Variants, node: Node, form: Form) -> list[Node]:
 
 def _plain(made: Variants, node: Node, form: Form) -> list[Node]:
     """The op, once for each combination of lanes."""
+    build, op, attr, dtype = made.builder.build, node.op, node.attr, node.dtype
     depends = made.layout.lanes.depends[node]
     if not depends:
         table = made.tables[VECTOR]
         src = tuple([table[child][0] for child in node.src])
-        same = src == node.src
-        return [node if same else made.builder.build(node.op, node.dtype, src, node.attr)]
-    build, op, attr, dtype = made.builder.build, node.op, node.attr, node.dtype
+        return [node if src == node.src else build(op, dtype, src, attr)]
     columns = [made.column(child, depends, form) for child in node.src]
     rows = list(zip(*columns, strict=True))
     if form is not VECTOR or not made.layout.on_vector(node):
         return [build(op, dtype, src, attr) for src in rows]
-    widths = made.widths(depends)
     found: list[Node] = []
-    for src, width in zip(rows, widths, strict=True):
-        full = tuple([made.widened(child, width) for child in src])
-        found.append(build(op, dtype.vec(width), full, attr))
+    for src, width in zip(rows, made.widths(depends), strict=True):
+        wide = dtype.vec(width)
+        full = tuple([c if c.dtype is wide else made.widened(c, width) for c in src])
+        found.append(build(op, wide, full, attr))
     return found
 
 

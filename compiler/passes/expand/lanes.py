@@ -1,7 +1,7 @@
 """Which loops become lanes, and which one of them becomes vectors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.errors import IRError, RewriteError
 from compiler.ir import AxisKind, Node, Op, const
@@ -9,6 +9,7 @@ from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
 _KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
+_BUFFER, _ACCESSES = Op.BUFFER, frozenset((_READ, _WRITE))
 COLLECTORS = frozenset((Op.SINK, Op.BARRIER, Op.END, Op.AFTER))  # hold all lanes of their sources
 
 
@@ -19,6 +20,7 @@ class Lanes:
     axes: tuple[Node, ...]
     sizes: tuple[int, ...]
     depends: Mapping[Node, int]  # bit sets over `axes`
+    strides: dict[Node, tuple[int | None, ...]] = field(default_factory=dict)  # memo of `stride`
 
     def number(self, axis: Node) -> int:
         return self.axes.index(axis)
@@ -51,26 +53,36 @@ def _dependences(order: Sequence[Node], axes: Sequence[Node]) -> dict[Node, int]
     bits = {axis: 1 << number for number, axis in enumerate(axes)}
     depends: dict[Node, int] = {}
     for node in order:
-        found = bits.get(node, 0)
-        if node.op not in COLLECTORS:
+        op, found = node.op, 0
+        if op is _RANGE:
+            found = bits.get(node, 0)
+        elif op not in COLLECTORS:
             for child in node.src:
                 found |= depends[child]
-        if node.op is _FOLD:
-            for child in node.src[node.attr[1] :]:
-                found &= ~bits.get(child, 0)
+            if found and op is _FOLD:
+                for child in node.src[node.attr[1] :]:
+                    found &= ~bits.get(child, 0)
         depends[node] = found
     return depends
 
 
 def stride(offset: Node, axis: int, lanes: Lanes) -> int | None:
     """By how much `offset` grows from one lane of `axis` to the next; None where that varies."""
-    bit, step = 1 << axis, 0
+    found = lanes.strides.get(offset)
+    if found is None:
+        found = lanes.strides[offset] = _strides(offset, lanes)
+    return found[axis]
+
+
+def _strides(offset: Node, lanes: Lanes) -> tuple[int | None, ...]:
+    """The stride along each lane axis."""
+    steps, unknown = [0] * len(lanes.axes), 0
     for term, factor in linear(offset)[0].items():
-        if term is lanes.axes[axis]:
-            step = factor
-        elif lanes.depends[term] & bit:
-            return None
-    return step
+        if term in lanes.axes:
+            steps[lanes.axes.index(term)] = factor
+        else:
+            unknown |= lanes.depends[term]
+    return tuple([None if unknown >> axis & 1 else step for axis, step in enumerate(steps)])
 
 
 def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int | None:
@@ -78,7 +90,8 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
 
     A function of the graph alone, so that every target adds up in the same order.
     """
-    scores = [_score(order, axis, lanes, b) for axis in range(len(lanes.axes))]
+    accesses = [node for node in order if node.op in _ACCESSES and node.src[0].op is _BUFFER]
+    scores = [_score(accesses, axis, lanes, b) for axis in range(len(lanes.axes))]
     worthy = [axis for axis, (contiguous, _, _) in enumerate(scores) if contiguous]
     if not worthy:  # next best: neighbours with gates of their own
         worthy = [axis for axis, (_, masked, _) in enumerate(scores) if masked]
@@ -93,12 +106,10 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
     return max(worthy, key=rank)
 
 
-def _score(order: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int, int]:
+def _score(accesses: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int, int]:
     """How many accesses are contiguous along the axis, how many lane by lane, how many jump."""
     contiguous = masked = scattered = 0
-    for node in order:
-        if (node.op is not _READ and node.op is not _WRITE) or node.src[0].op is not Op.BUFFER:
-            continue
+    for node in accesses:
         step = stride(node.src[1], axis, lanes)
         if step == 1:
             has_one_gate = _has_one_gate(node, axis, lanes, b)

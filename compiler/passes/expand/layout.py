@@ -1,7 +1,7 @@
 """Where the variants of a node lie, and in which forms each node is needed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
 
@@ -19,6 +19,7 @@ class Form(IntEnum):
 
 VECTOR, FIRST, EACH = Form
 _READ, _WRITE, _FOLD = Op.READ, Op.WRITE, Op.FOLD
+_CHOOSING = frozenset((_READ, _WRITE, _FOLD)) | COLLECTORS
 
 
 def cut(axis: int | None, lanes: Lanes, widths: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -35,13 +36,14 @@ def cut(axis: int | None, lanes: Lanes, widths: Sequence[int]) -> tuple[tuple[in
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the variants of a node lie in its list. `projections` is a memo."""
+    """Where the variants of a node lie in its list. The last two are memos."""
 
     lanes: Lanes
     axis: int | None
     chunks: tuple[tuple[int, int], ...]
     has_masks: bool  # the target accesses the lanes of a vector under a gate each
-    projections: dict[tuple[int, int, Form], list[int]]
+    projections: dict[tuple[int, int, Form], list[int]] = field(default_factory=dict)
+    widths: dict[int, list[int]] = field(default_factory=dict)  # of vectors, by what they depend on
 
     def on_vector(self, node: Node) -> bool:
         return self.axis is not None and bool(self.lanes.depends[node] >> self.axis & 1)
@@ -99,48 +101,65 @@ class Layout:
 # --- which forms are needed -----------------------------------------------------------------------
 
 
+_ALL = (VECTOR, FIRST, EACH)
+_WANTED = [tuple([form for form in _ALL if bits >> form & 1]) for bits in range(8)]
+
+
 def needed_forms(order: Sequence[Node], layout: Layout) -> dict[Node, tuple[Form, ...]]:
     """For each node that depends on the vector axis, the forms its users read."""
-    needed = {node: [False, False, False] for node in order if layout.on_vector(node)}
+    if layout.axis is None:
+        return {}
+    bit, depends = 1 << layout.axis, layout.lanes.depends
+    needed = {node: 0 for node in order if depends[node] & bit}  # bit sets over Form
     for node in reversed(order):
-        wanted = needed.get(node, (True, False, False))
-        forms = [form for form in Form if wanted[form]]
-        for child, form in _demands(node, forms, layout):
+        wanted = needed.get(node, 1 << VECTOR)
+        if node.op in _CHOOSING:
+            for child, forms in _demands(node, wanted, layout):
+                if child in needed:
+                    needed[child] |= forms
+            continue
+        for child in node.src:
             if child in needed:
-                needed[child][form] = True
-    return {node: tuple([f for f in Form if wanted[f]]) for node, wanted in needed.items()}
+                needed[child] |= wanted
+    return {node: _WANTED[wanted] for node, wanted in needed.items()}
 
 
-def _demands(node: Node, forms: list[Form], layout: Layout) -> list[tuple[Node, Form]]:
+def _demands(node: Node, wanted: int, layout: Layout) -> list[tuple[Node, int]]:
+    """The forms that a node which does not pass on its own needs of its sources."""
     if node.op is _WRITE:
-        return [(node.src[2], VECTOR), *_address(node, layout)]
+        return [(node.src[2], 1 << VECTOR), *_address(node, layout)]
     if node.op is _READ:
-        found = _address(node, layout) if VECTOR in forms else []
-        scalar = [form for form in forms if form is not VECTOR]
-        return [*found, *[(child, form) for child in node.src[1:] for form in scalar]]
+        found = _address(node, layout) if wanted & 1 << VECTOR else []
+        scalar = wanted & ~(1 << VECTOR)
+        return [*found, *[(child, scalar) for child in node.src[1:]]]
     if node.op in COLLECTORS or (node.op is _FOLD and layout.is_closed_by(node)):
-        forms = [VECTOR]
-    return [(child, form) for child in node.src for form in forms]
+        wanted = 1 << VECTOR
+    return [(child, wanted) for child in node.src]
 
 
-def _address(access: Node, layout: Layout) -> list[tuple[Node, Form]]:
+def _address(access: Node, layout: Layout) -> list[tuple[Node, int]]:
     """What a READ or WRITE of vectors needs of its offset and gate."""
     if layout.is_contiguous(access):
-        return [(access.src[1], FIRST)]
+        return [(access.src[1], 1 << FIRST)]
     if layout.is_masked(access):
-        return [(access.src[1], FIRST), (access.src[-1], VECTOR)]
+        return [(access.src[1], 1 << FIRST), (access.src[-1], 1 << VECTOR)]
     gate = access.src[2 if access.op is _READ else 3 :]
-    return [(child, EACH) for child in (access.src[1], *gate)]
+    return [(child, 1 << EACH) for child in (access.src[1], *gate)]
 
 
 def check_size(
     order: Sequence[Node], forms: Mapping[Node, tuple[Form, ...]], layout: Layout, limit: int
 ) -> None:
     """Raise before the work is done, where the result would be far too large."""
-    total = 0
+    total, depends = 0, layout.lanes.depends
+    counts: dict[tuple[int, Form], int] = {}
     for node in order:
-        depends = layout.lanes.depends[node]
+        lanes = depends[node]
         for form in forms.get(node, (VECTOR,)):
-            total += layout.count(depends, form) if depends else 1
+            key = (lanes, form)
+            found = counts.get(key)
+            if found is None:
+                found = counts[key] = layout.count(lanes, form)
+            total += found
     if total > limit:
         raise too_large(total, limit, layout.lanes.axes)

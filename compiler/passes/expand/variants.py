@@ -7,6 +7,8 @@ from compiler.ir import VOID, Node, Op
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
 from compiler.rules import Builder
 
+_SPLAT, _STACK, _LANE = Op.SPLAT, Op.STACK, Op.LANE
+
 Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends on varying fastest
 _BUFFERS = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
 
@@ -35,21 +37,25 @@ class Variants:
     def widths(self, depends: int) -> list[int]:
         """The number of lanes of each vector variant over `depends`."""
         assert self.layout.axis is not None
-        places = self.layout.project(depends, 1 << self.layout.axis, VECTOR)
-        return [self.layout.chunks[place][1] for place in places]
+        found = self.layout.widths.get(depends)
+        if found is None:
+            places = self.layout.project(depends, 1 << self.layout.axis, VECTOR)
+            found = [self.layout.chunks[place][1] for place in places]
+            self.layout.widths[depends] = found
+        return found
 
     def widened(self, value: Node, width: int) -> Node:
         """A value of `width` lanes: as it is, or the same in all of them."""
         if value.dtype.count == width or value.dtype is VOID or value.op in _BUFFERS:
             return value
-        return self.builder.build(Op.SPLAT, value.dtype.vec(width), (value,))
+        return self.builder.build(_SPLAT, value.dtype.vec(width), (value,))
 
     def stack(self, scalars: Sequence[Node]) -> Node:
         if len(scalars) == 1:
             return scalars[0]
-        return self.builder.build(Op.STACK, scalars[0].dtype.vec(len(scalars)), tuple(scalars))
+        return self.builder.build(_STACK, scalars[0].dtype.vec(len(scalars)), tuple(scalars))
 
     def lane(self, vector: Node, lane: int) -> Node:
         if vector.dtype.count == 1:
             return vector
-        return self.builder.build(Op.LANE, vector.dtype.scalar, (vector,), (lane,))
+        return self.builder.build(_LANE, vector.dtype.scalar, (vector,), (lane,))
