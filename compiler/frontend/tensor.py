@@ -27,6 +27,7 @@ from compiler.frontend.functions import (
     linalg,
     movement,
     ordering,
+    placing,
     random,
     reduce,
     scan,
@@ -269,6 +270,7 @@ class Tensor:
     __getitem__ = method(indexing.getitem)
     take = method(indexing.take)
     take_along_axis = method(indexing.take_along_axis)
+    put_along_axis = method(placing.put_along_axis)
 
     # operators
     __neg__, __pos__ = method(elementwise.negative), method(elementwise.positive)

@@ -126,3 +126,26 @@ def test_a_wrong_index_is_an_index_error_that_says_why(tensor, index, message):
 def test_rows_are_iterated_over(tensor, check):
     for mine, theirs in zip(tensor(A), A, strict=True):
         check(mine, theirs)
+
+
+PUTS = {
+    None: lambda a, i, v: np.put_along_axis(a, i, v, 1),
+    "add": lambda a, i, v: np.add.at(a, (np.arange(3)[:, None], i), v),
+    "maximum": lambda a, i, v: np.maximum.at(a, (np.arange(3)[:, None], i), v),
+    "multiply": lambda a, i, v: np.multiply.at(a, (np.arange(3)[:, None], i), v),
+}
+
+
+@pytest.mark.parametrize("reduce", PUTS)
+def test_elements_are_put_along_an_axis(tensor, check, random, reduce):
+    x, values = random.integers(0, 9, (3, 5)) * 1.0, random.integers(0, 9, (3, 4)) * 1.0
+    places = np.array([[0, -1, 2, 2], [1, 1, 1, 0], [4, 3, 2, 1]])
+    wanted = x.copy()
+    PUTS[reduce](wanted, places, values)
+    check(tensor(x).put_along_axis(tensor(places), tensor(values), 1, reduce=reduce), wanted)
+
+
+def test_an_unknown_reduction_is_refused(tensor):
+    x = tensor(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="reduce 'mean': use one of add, multiply, maximum, min"):
+        x.put_along_axis(tensor([[0], [0]]), 1.0, 1, reduce="mean")

@@ -110,7 +110,9 @@ class _Joining:
     def _together(self, group: _Group, new: _Group) -> Built | None:
         if group.sizes and new.sizes and group.sizes != new.sizes:
             return None
-        if len(group.values) == MAX_VALUES or self._is_between(group, new):
+        if len(group.values) == MAX_VALUES or not _reads_in_place(new.built, group.values):
+            return None
+        if self._is_between(group, new):
             return None
         if len(set(group.built.buffers) | set(new.built.buffers)) > MAX_BUFFERS:
             return None
@@ -160,6 +162,20 @@ class _Joining:
 
 def _reduced(ast: Node) -> Shape | None:
     return tuple([size for name, size in ast.attr[0] if name.startswith("r")]) or None
+
+
+def _reads_in_place(built: Built, values: Collection[Value]) -> bool:
+    """Whether every read of `values` is of the element that is computed: no more is needed."""
+    slots = [slot for slot, value in enumerate(built.buffers) if value in values]
+    if not slots:
+        return True
+    own = built.ast.src[0].attr[0]  # where the result goes
+    for node in toposort(built.ast):
+        if node.op is Op.GATHER and node.src[0].attr[0] in slots:
+            return False
+        if node.op is Op.LOAD and node.src[0].attr[0] in slots and node.attr[0] != own:
+            return False
+    return True
 
 
 def _is_product(ast: Node) -> bool:

@@ -1,0 +1,41 @@
+"""Elements put at places of their own along an axis: the inverse of take_along_axis."""
+
+from collections.abc import Mapping
+
+from compiler.errors import IndexingError, ShapeError
+from compiler.frontend import graph
+from compiler.frontend.functions.update import update_along
+from compiler.frontend.graph import Value
+from compiler.frontend.operands import Operand, as_value, broadcast_to
+from compiler.frontend.shapes import as_axis, broadcast
+from compiler.ir import Op
+
+_REDUCTIONS: Mapping[str | None, Op | None] = {
+    None: None,
+    "add": Op.ADD,
+    "multiply": Op.MUL,
+    "maximum": Op.MAX,
+    "minimum": Op.MIN,
+}
+
+
+def put_along_axis(
+    x: Value, indices: Operand, values: Operand, axis: int = -1, *, reduce: str | None = None
+) -> Value:
+    """x with values at places along an axis, or `reduce`d with them: add, multiply, maximum, ...
+
+    Without `reduce`, of equal places the last one wins. A place outside the axis is left out.
+    """
+    places, given = as_value(indices, x.device), as_value(values, x.device)
+    if not places.dtype.is_int:
+        raise IndexingError(f"index of {places.dtype}: use integers")
+    if places.ndim != x.ndim:
+        raise ShapeError(f"put_along_axis in {x.shape} at {places.shape}: differ in dimensions")
+    if reduce not in _REDUCTIONS:
+        raise ShapeError(f"reduce {reduce!r}: use one of {', '.join(filter(None, _REDUCTIONS))}")
+    along = as_axis(axis, x.ndim)
+    shape = tuple([places.shape[i] if i == along else n for i, n in enumerate(x.shape)])
+    if broadcast(places.shape, shape) != shape:
+        raise ShapeError(f"put_along_axis in {x.shape} at {places.shape}: differ outside {along}")
+    given = broadcast_to(graph.cast(given, x.dtype), shape)
+    return update_along(x, broadcast_to(places, shape), given, along, _REDUCTIONS[reduce])
