@@ -1,5 +1,7 @@
 """What differs between two artefacts: facets, lines, and edits that kernels can have in common."""
 
+from __future__ import annotations  # rapidfuzz is imported where it is needed: it takes 25 ms
+
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -209,8 +211,8 @@ def _line_edits(old: str, new: str) -> list[str]:
     return found
 
 
-def _opcodes(before: Sequence[str], after: Sequence[str]) -> "Iterator[Opcode]":
-    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  # likewise, and it takes 25 ms
+def _opcodes(before: Sequence[str], after: Sequence[str]) -> Iterator[Opcode]:
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  # likewise
 
     yield from Levenshtein.opcodes(before, after)
 

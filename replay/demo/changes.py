@@ -21,9 +21,9 @@ HARMLESS = Change(
     what="A harmless change: the heuristics may upcast half as many rows of a product",
     patches=(
         Patch(
-            "compiler/kernel/heuristics/vectors.py",
-            "divisors(size_of(row), options.tile_rows)",
-            "divisors(size_of(row), options.tile_rows // 2)",
+            "compiler/kernel/heuristics/tiles.py",
+            "min(most, draft.options.tile_rows, size_of(row))",
+            "min(most, draft.options.tile_rows // 2, size_of(row))",
         ),
     ),
     options=("--mode", "free"),  # the recorded opts would hide it
