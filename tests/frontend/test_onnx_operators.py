@@ -5,7 +5,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from compiler.errors import ModelError
 from compiler.frontend.onnx import evaluate_reference, from_proto, run
 
 F = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)
@@ -125,6 +124,10 @@ MODELS = {
         "Conv", IMAGE, IMAGE[:, :, :2, :2].copy(), auto_pad="SAME_UPPER", strides=[2, 2]
     ),
     "MaxPool": node("MaxPool", IMAGE, kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1]),
+    "MaxPool with places": node(
+        "MaxPool", IMAGE, kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1], outputs=2
+    ),
+    "LpPool": node("LpPool", IMAGE, kernel_shape=[3, 2], pads=[1, 0, 1, 1], dilations=[2, 1], p=3),
     "MaxPool rounded up": node(
         "MaxPool", IMAGE, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1
     ),
@@ -152,11 +155,42 @@ def test_the_extreme_of_nothing_is_what_never_wins(name, wanted):
     assert np.array_equal(run(model, feed, "reference")["y0"], np.full((2, 4), wanted, np.float32))
 
 
-def test_dropout_in_training_is_refused():
+def drawn(op, *inputs, **attributes):
+    model, feed = node(op, *inputs, **attributes)
+    return run(model, feed, "reference")
+
+
+def test_dropout_in_training_scales_what_it_keeps():
     half, training = np.float32(0.5).reshape(()), np.array(True)
-    model, feed = node("Dropout", F, half, training)
-    with pytest.raises(ModelError, match="training"):
-        run(model, feed, "reference")
+    ones = np.ones((40, 50), np.float32)
+    found = drawn("Dropout", ones, half, training, outputs=2, seed=7)
+    assert np.array_equal(found["y0"], np.where(found["y1"], np.float32(2), np.float32(0)))
+    assert 0.45 < found["y1"].mean() < 0.55
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "mean", "spread"),
+    [
+        ("RandomUniform", {"low": 2.0, "high": 4.0}, 3.0, 2 / 12**0.5),
+        ("RandomNormal", {"mean": -1.0, "scale": 2.0}, -1.0, 2.0),
+    ],
+)
+def test_random_numbers_have_the_distribution_and_the_seed_asked_for(op, attributes, mean, spread):
+    shaped = drawn(op, shape=[60, 70], seed=3.0, **attributes)["y0"]
+    like = drawn(f"{op}Like", np.zeros((60, 70), np.float32), seed=3.0, **attributes)["y0"]
+    other = drawn(op, shape=[60, 70], seed=4.0, **attributes)["y0"]
+    assert np.array_equal(shaped, like)
+    assert not np.array_equal(shaped, other)
+    assert abs(shaped.mean() - mean) < 0.1
+    assert abs(shaped.std() - spread) < 0.1
+
+
+def test_a_coin_falls_as_often_as_it_should():
+    chances = np.full((60, 70), 0.3, np.float32)
+    found = drawn("Bernoulli", chances, seed=1.0, dtype=TensorProto.INT32)["y0"]
+    assert found.dtype == np.int32
+    assert set(np.unique(found)) == {0, 1}
+    assert abs(found.mean() - 0.3) < 0.03
 
 
 def test_negative_padding_cuts_off():  # the reference evaluator refuses it

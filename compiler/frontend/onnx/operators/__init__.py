@@ -14,6 +14,7 @@ from compiler.frontend.onnx.operators import (
     movement,
     normalize,
     quantize,
+    random,
     recurrent,
     reduce,
     regions,
@@ -23,6 +24,7 @@ from compiler.frontend.onnx.operators import (
     sequence,
     shapes,
     signal,
+    training,
     window,
 )
 
@@ -34,6 +36,7 @@ OPERATORS: Mapping[str, Operator] = {
     **movement.OPERATORS,
     **normalize.OPERATORS,
     **quantize.OPERATORS,
+    **random.OPERATORS,
     **recurrent.OPERATORS,
     **reduce.OPERATORS,
     **regions.OPERATORS,
@@ -43,6 +46,7 @@ OPERATORS: Mapping[str, Operator] = {
     **sequence.OPERATORS,
     **shapes.OPERATORS,
     **signal.OPERATORS,
+    **training.OPERATORS,
     **window.OPERATORS,
 }
 

@@ -1,14 +1,11 @@
 """Softmax and normalisations."""
 
-from compiler.errors import ModelError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import floats, reduce
-from compiler.frontend.functions.creation import full_like
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.shapes import as_axis
-from compiler.ir import BOOL
 
 
 def _softmax_axes(call: Call) -> tuple[int, ...]:
@@ -72,14 +69,6 @@ def _layer_norm(call: Call) -> tuple[Value, ...]:
     return result, mean, floats.rsqrt(ew.add(var, eps))
 
 
-def _dropout(call: Call) -> tuple[Value, ...]:
-    is_training = bool(call.optional(2) is not None and call.numbers(2)[0])
-    if is_training and call.number(1, 0.5):
-        raise ModelError(f"Dropout {call.name}: training mode is not supported")
-    x = call.value(0)
-    return x, full_like(x, 1, dtype=BOOL)
-
-
 def _local_response(call: Call) -> Value:
     """Divided by a power of the squares of the channels around."""
     x, size = call.value(0), int(call.attribute("size", 1))
@@ -114,7 +103,6 @@ def _rms_norm(call: Call) -> Value:
 
 OPERATORS: dict[str, Operator] = {
     "BatchNormalization": _batch_norm,
-    "Dropout": _dropout,
     "InstanceNormalization": _instance_norm,
     "LRN": _local_response,
     "LayerNormalization": _layer_norm,
