@@ -19,6 +19,7 @@ from benchmarks.synthetic import write
 from corpus import Stored, decode_item, digest_of_body, open_reader
 from replay.fingerprint import Memory, cache_path
 from replay.recompile import Mode
+from replay.shard import WHOLE, Shard
 
 REPLAY = (sys.executable, "-m", "replay.cli")
 _DISTINCT = 300
@@ -50,9 +51,9 @@ def measured(command: Sequence[str], environ: Mapping[str, str]) -> tuple[float,
     return wall_s, cpu_s, peak_kib / 1024
 
 
-def know(corpus: Path, environ: Mapping[str, str]) -> None:
+def know(corpus: Path, environ: Mapping[str, str], shard: Shard = WHOLE) -> None:
     """Let the next replay know every record as made by this very compiler."""
-    path = cache_path(environ, corpus)
+    path = cache_path(environ, corpus, shard)
     assert path is not None
     memory = Memory(path, ROOT / "compiler", Mode.PINNED)
     with open_reader(corpus) as reader:
@@ -60,7 +61,8 @@ def know(corpus: Path, environ: Mapping[str, str]) -> None:
             item = decode_item(raw)
             assert isinstance(item, Stored)
             assert isinstance(raw, tuple)
-            memory.learn(item, digest_of_body(*raw))
+            if shard.has(item.key):
+                memory.learn(item, digest_of_body(*raw))
     memory.save()
 
 
@@ -93,7 +95,8 @@ def main() -> None:
     print(describe())
     try:
         write(corpus, _DISTINCT, given.records)
-        know(corpus, environ)
+        for shard in (WHOLE, Shard(1, 10)):
+            know(corpus, environ, shard)
         size = sum(file.stat().st_size for file in corpus.iterdir())
         print(f"{given.records} records, {size / given.records:.0f} bytes each on disk")
         print(f"| {'what':21} | {'wall s':>7} | {'CPU s':>7} | {'records/s':>9} | peak MiB |")

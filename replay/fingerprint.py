@@ -19,6 +19,7 @@ import msgspec
 
 from corpus import Stored
 from replay.recompile import Mode
+from replay.shard import WHOLE, Shard
 from replay.toolchain import toolchain
 
 _OURS = (
@@ -215,14 +216,18 @@ def _meaning(value: object) -> str:
     return repr(value)
 
 
-def cache_path(environ: Mapping[str, str], corpus: Path, question: str = "") -> Path | None:
-    """Where what is known of a corpus lies, or what a replay of it has found until now; None where
-    the environment names no such place."""
+def cache_path(
+    environ: Mapping[str, str], corpus: Path, shard: Shard = WHOLE, question: str = ""
+) -> Path | None:
+    """Where what is known of a corpus or shard lies, or what a replay of it has found until now.
+    None where the environment names no such place."""
     base = environ.get("XDG_CACHE_HOME") or environ.get("HOME", "") + "/.cache"
     if not base.startswith("/") or base == "/.cache":
         return None
-    name = sha256(f"{corpus.absolute()}{question}".encode(errors="surrogateescape")).hexdigest()
-    return Path(base) / "kernel-replay" / f"{name[:24]}.{'journal' if question else 'same'}"
+    part = "" if shard == WHOLE else f" --shard {shard}"
+    text = f"{corpus.absolute()}{part}{question}".encode(errors="surrogateescape")
+    kind = "journal" if question else "same"
+    return Path(base) / "kernel-replay" / f"{sha256(text).hexdigest()[:24]}.{kind}"
 
 
 def identity_of(trees: Iterable[Path], how: tuple[str, ...]) -> str:

@@ -158,7 +158,7 @@ def _absolute(name: str | None) -> str | None:
 
 def _memory(request: Request, invocation: Invocation, tree: Path) -> Memory | None:
     """What is known from earlier replays; nothing where the baseline is another compiler's."""
-    path = cache_path(invocation.environ, request.corpus)
+    path = cache_path(invocation.environ, request.corpus, request.shard)
     if not request.skip_known or request.against is not None or path is None:
         return None
     if request.subject is not None:
@@ -172,8 +172,8 @@ def _journal(request: Request, invocation: Invocation, trees: list[Path]) -> Jou
         if request.resume:
             raise UsageError("--resume: not with --subject, whose code has no fingerprint")
         return None
-    question = f"{request.options} --shard {request.shard}"
-    path = cache_path(invocation.environ, request.corpus, question)
+    question = f" run {request.options}"
+    path = cache_path(invocation.environ, request.corpus, request.shard, question)
     if path is None:
         if request.resume:
             raise UsageError("--resume: HOME names no place to keep results; set XDG_CACHE_HOME")
