@@ -168,3 +168,9 @@ def test_a_gather_without_an_offset_is_refused():
 def test_an_index_has_a_view():
     with pytest.raises(ParseError, match="expected view"):
         parse_node("ir 1\n%0 = INDEX int32\n")
+
+
+def test_a_table_is_counted_once_however_often_it_is_read():
+    positions = ROWS * COLUMNS
+    found = compile_kernel(picked(), find_target("llvm"), opts=()).program.estimates
+    assert found.bytes == 4 * (TABLE + positions + positions)  # table, places, result
