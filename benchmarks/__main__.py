@@ -73,6 +73,28 @@ def kernel_speed(_: Path) -> list[Row]:
     return rows
 
 
+def end_to_end(_: Path) -> list[Row]:
+    """From arrays to an array, beside NumPy on one thread; the goals are what must hold."""
+    found = measure("end_to_end")
+    rows: list[Row] = []
+    for name, ours in found.items():
+        if name.endswith(", NumPy"):
+            continue
+        peer = found[f"{name}, NumPy"]
+        texts = (f"{1e3 * ours:.2f} ms", f"{1e3 * peer:.2f} ms NumPy")
+        rows.append(Row(name, *texts, f"{peer / ours:.2f}", _BARS.get(name, "0.6")))
+    return rows
+
+
+_BARS = {
+    "matmul 512": "0.8",
+    "matmul 1024": "0.8",
+    "matmul 2048": "0.7",
+    "softmax 4096 rows of 1024": "3",
+    "layernorm 4096 rows of 1024": "3",
+}
+
+
 def replay_speed(corpus: Path) -> list[Row]:
     """Records per second of the whole command on a corpus of which nothing has changed."""
     with open_reader(corpus) as reader:
@@ -126,6 +148,7 @@ def frontend_cost(_: Path) -> list[Row]:
 PARTS: tuple[Callable[[Path], list[Row]], ...] = (
     compile_speed,
     kernel_speed,
+    end_to_end,
     frontend_cost,
     replay_speed,
     capture_overhead,

@@ -7,6 +7,7 @@ from compiler import Tensor
 from compiler.errors import ShapeError
 from compiler.frontend.schedule import split
 from compiler.frontend.storage import storage_of
+from compiler.ir import print_node
 
 SHAPES = [
     ((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
@@ -95,3 +96,18 @@ def test_a_transposed_operand_gives_numpys_product():
     a, b = a.astype(np.float32), b.astype(np.float32)
     assert np.array_equal((Tensor(a).T @ Tensor(b)).numpy(), a.T @ b)
     assert np.array_equal((Tensor(b.T) @ Tensor(a.T).T).numpy(), b.T @ a)
+
+
+def test_a_product_of_matrices_is_one_kernel_over_rows_columns_and_terms():
+    a, b = np.ones((5, 6), np.float32), np.ones((6, 7), np.float32)
+    (built,) = split([(Tensor(a) @ Tensor(b)).value], storage_of)
+    assert print_node(built.ast).splitlines()[2:] == [
+        "%1 = BUFFER float32 slot=1 size=30",
+        "%2 = LOAD float32 %1 view=[(5,7,6):(6,0,1)]",
+        "%3 = BUFFER float32 slot=2 size=42",
+        "%4 = LOAD float32 %3 view=[(5,7,6):(0,1,7)]",
+        "%5 = MUL float32 %2 %4",
+        "%6 = REDUCE float32 %5 op=ADD axes=(r0)",
+        "%7 = STORE void %0 %6 view=[(5,7,6):(7,1,0)]",
+        "%8 = SINK void %7 axes=(g0:5,g1:7,r0:6)",
+    ]

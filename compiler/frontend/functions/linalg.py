@@ -42,11 +42,21 @@ def _sum_of_products(a: Value, b: Value, axes: tuple[int, ...]) -> Value:
     return graph.reduce(Op.OR if is_bool else Op.ADD, product, axes)
 
 
+def _of_matrices(a: Value, b: Value) -> Value:
+    """What `matmul` makes of two matrices, without looking for other cases."""
+    shape = (a.shape[0], b.shape[1], a.shape[1])
+    rows = graph.reshape(_rows(a, shape[1]), (shape[0], 1, shape[2]))
+    columns = graph.reshape(graph.permute(b, (1, 0)), (1, *shape[1:]))
+    return _sum_of_products(graph.expand(rows, shape), graph.expand(columns, shape), (2,))
+
+
 def matmul(x1: Operand, x2: Operand) -> Value:
     """The matrix product over the last two axes, broadcast over the others; vectors as NumPy."""
     a, b, dtype = _operands(x1, x2)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError(f"matmul of {a.shape} and {b.shape}: a number has no axis to sum over")
+    if a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]:
+        return graph.cast(_of_matrices(a, b), dtype)
     left = _rows(a, b.shape[-1]) if a.ndim > 1 else expand_dims(a, 0)
     right = matrix_transpose(b if b.ndim > 1 else expand_dims(b, 1))
     if left.shape[-1] != right.shape[-1]:
