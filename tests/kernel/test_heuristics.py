@@ -404,3 +404,10 @@ def test_what_is_chosen_is_legal(each, target):
 @settings(max_examples=50, deadline=None)
 def test_the_same_kernel_gets_the_same_choice(each):
     assert choose(each, OPENCL, DEFAULT) == choose(from_ast(each.ast), OPENCL, DEFAULT)
+
+
+def test_what_is_read_for_every_term_decides_over_what_is_read_once():
+    terms, once = load(1, 1 << 22, (4096, 1024), (1024, 1)), load(2, 4096, (4096, 1024), (1, 0))
+    value = intern(Op.SUB, FLOAT32, (terms, once))
+    opts = chosen(kernel("g0=4096 r0=1024", value, (1, 0)), LLVM)
+    assert opts == "UNROLL r0 16; UPCAST g0 4"

@@ -176,3 +176,19 @@ def test_no_lane_range_is_left():
     root = expanded(k.MATMUL, "UPCAST g1 4; UNROLL r0 4")
     kinds = {node.attr[1] for node in k.of_op(root, Op.RANGE)}
     assert kinds == {AxisKind.GLOBAL, AxisKind.REDUCE}
+
+
+def test_of_equal_axes_the_one_with_more_elements_becomes_vectors():
+    text = """
+%0 = BUFFER float32 slot=0 size=64
+%1 = BUFFER float32 slot=1 size=16384
+%2 = LOAD float32 %1 view=[(64,256):(256,1)]
+%3 = BUFFER float32 slot=2 size=64
+%4 = LOAD float32 %3 view=[(64,256):(1,0)]
+%5 = SUB float32 %2 %4
+%6 = REDUCE float32 %5 op=ADD axes=(r0)
+%7 = STORE void %0 %6 view=[(64,256):(1,0)]
+%8 = SINK void %7 axes=(g0:64,r0:256)
+"""
+    root = expanded(text, "UPCAST g0 4; UNROLL r0 16")
+    assert widths(root, Op.READ) == [1] * 4 + [16] * 4  # rows are read along r0

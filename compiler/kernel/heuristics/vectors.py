@@ -4,10 +4,11 @@ What nothing here upcasts is left to the loop vectorizer of the target's own com
 """
 
 from compiler.ir import AxisKind
+from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
 from compiler.kernel.heuristics.draft import Draft, divisors, size_of, vectors_of
 from compiler.kernel.heuristics.product import find_product
-from compiler.kernel.kernel import reduces
+from compiler.kernel.kernel import iterations, reduces
 from compiler.kernel.opts import Unroll, Upcast
 
 _CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
@@ -34,15 +35,24 @@ def vectorize(draft: Draft) -> Draft:
 
 
 def _score(draft: Draft, axis: Axis) -> int:
-    """Contiguous accesses less scattered ones."""
-    contiguous = scattered = 0
+    """Elements in contiguous accesses less those in scattered ones.
+
+    What is read for every term of a sum weighs more than what is read or written once for all.
+    """
+    score = 0
     for access in draft.accesses:
         stride = draft.stride(access, axis)
         if stride == 1 and axis.origin not in access.masked:
-            contiguous += 1
+            score += _elements(draft, access)
         elif stride != 0:
-            scattered += 1
-    return contiguous - scattered
+            score -= _elements(draft, access)
+    return score
+
+
+def _elements(draft: Draft, access: Access) -> int:
+    """How many different elements an access moves over, symbolic sizes aside."""
+    axes = draft.kernel.axes
+    return iterations(tuple([axis for axis in axes if draft.stride(access, axis) != 0]))
 
 
 def _lanes(draft: Draft, axis: Axis) -> int:

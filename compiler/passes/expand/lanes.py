@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from compiler.errors import IRError, RewriteError
-from compiler.ir import AxisKind, Node, Op, const
+from compiler.ir import AxisKind, Node, Op, const, toposort
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
@@ -98,12 +99,26 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
     if not worthy:
         return None
 
-    def rank(axis: int) -> tuple[int, bool, int, int]:
-        contiguous, _, scattered = scores[axis]
-        is_output = lanes.axes[axis].attr[1] is AxisKind.UPCAST
-        return (contiguous - scattered, is_output, lanes.sizes[axis], axis)
+    balance = {axis: scores[axis][0] - scores[axis][2] for axis in worthy}
+    best = [axis for axis in worthy if balance[axis] == max(balance.values())]
+    if len(best) == 1:
+        return best[0]
 
-    return max(worthy, key=rank)
+    def rank(axis: int) -> tuple[int, bool, int, int]:
+        is_output = lanes.axes[axis].attr[1] is AxisKind.UPCAST
+        return (_elements(accesses, axis, lanes), is_output, lanes.sizes[axis], axis)
+
+    return max(best, key=rank)
+
+
+def _elements(accesses: Sequence[Node], axis: int, lanes: Lanes) -> int:
+    """How many elements are accessed one after the other along the axis, symbolic sizes aside."""
+    total = 0
+    for node in accesses:
+        if stride(node.src[1], axis, lanes) == 1:
+            loops = [n for n in toposort(node.src[1]) if n.op is _RANGE and n.src[0].is_const]
+            total += prod([int(loop.src[0].value) for loop in loops])
+    return total
 
 
 def _score(accesses: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int, int]:
