@@ -109,15 +109,23 @@ def _compute(missing: Sequence[Value]) -> dict[Value, Storage]:
     kernels = plan(missing, memory_of)
     held = {value: storage for value, storage in seen.items() if storage is not None}
     seen.clear()
-    ends = lifetimes(kernels, scratch_of(kernels, missing))
     free: dict[_Spec, list[Buffer]] = {}
-    for built, over in zip(kernels, ends.free_after, strict=True):
+    for built, over in zip(kernels, _free_after(kernels, missing), strict=True):
         _run(built, held, free)
         for value in over:
             buffer = release(value, held)
             if buffer is not None:
                 free.setdefault(_spec(value), []).append(buffer)
     return held
+
+
+def _free_after(
+    kernels: Sequence[Built], missing: Sequence[Value]
+) -> tuple[tuple[Value, ...], ...]:
+    """The values whose memory is free after each kernel. One kernel alone leaves nothing over."""
+    if len(kernels) == 1:
+        return ((),)
+    return lifetimes(kernels, scratch_of(kernels, missing)).free_after
 
 
 def _run(built: Built, held: dict[Value, Storage], free: Mapping[_Spec, list[Buffer]]) -> None:
