@@ -1,6 +1,10 @@
-"""What a device can do, without a device. To add one: a line in PROFILES."""
+"""What a device can do, without a device. To add one: a line in PROFILES.
 
-from dataclasses import dataclass
+A profile is frozen data: kernels for it are compiled, captured and compared on any machine. Its
+name is part of a record's key, so what it can do does not change: another device gets another name.
+"""
+
+from dataclasses import dataclass, replace
 
 from compiler.errors import OptionError
 
@@ -15,11 +19,16 @@ class Capabilities:
     max_group_items: int = 1
     max_grid_dims: int = 3
     vector_widths: tuple[int, ...] = (16, 8, 4, 2)  # lanes, widest first; others split
+    vector_registers: int = 32  # of the widest: what a register tile may take
+    merged_upcasts: tuple[int, ...] = ()  # for buffers that repeat; empty: register tiles instead
+    wave: int = 32  # work items that run in step
     bool_vectors: bool = True  # comparisons and selects of vectors
     float16: bool = True  # halves convert in registers; else they move as uint16
+    float16_math: bool = False  # and are added, multiplied and compared there
     float64: bool = True
     fma: bool = True
     max_upcast: int = 16
+    images: bool = False  # float and half images are read and written by pixel
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +39,77 @@ class Target:
     profile: str
     capabilities: Capabilities
 
+    @property
+    def name(self) -> str:
+        """What `find_target` knows it by, e.g. opencl/adreno."""
+        return f"{self.backend}/{self.profile}"
 
-LLVM = Target("llvm", "cpu", Capabilities(has_threads=True, max_upcast=64, shared_bytes=1 << 20))
-OPENCL = Target(
-    "opencl",
-    "opencl-1.2",
-    Capabilities(
-        has_local=True, shared_bytes=32768, max_group_items=1024, bool_vectors=False, float16=False
+
+_WORK_GROUPS = Capabilities(  # of OpenCL C 1.2, less than which no device has
+    has_local=True,
+    shared_bytes=32768,
+    max_group_items=1024,
+    merged_upcasts=(3, 4),
+    bool_vectors=False,
+    float16=False,
+)
+_DISCRETE = replace(_WORK_GROUPS, vector_widths=(4, 2), images=True)
+_CPU = Capabilities(has_threads=True, max_upcast=64, shared_bytes=1 << 20)
+
+LLVM = Target("llvm", "cpu", _CPU)
+OPENCL = Target("opencl", "opencl-1.2", _WORK_GROUPS)
+REFERENCE = Target("reference", "reference", Capabilities())
+PROFILES: tuple[Target, ...] = (
+    # what is opened without a choice: the first profile of a backend
+    LLVM,
+    OPENCL,
+    REFERENCE,
+    # CPUs: x86-64 psABI levels 3 (AVX2, F16C, FMA) and 4 (AVX-512), Armv8.0-A with its 128-bit NEON
+    Target(
+        "llvm",
+        "x86-64-v3",
+        replace(_CPU, vector_widths=(8, 4, 2), vector_registers=16, shared_bytes=1 << 18),
+    ),
+    Target("llvm", "x86-64-v4", _CPU),
+    Target("llvm", "aarch64", replace(_CPU, vector_widths=(4, 2), shared_bytes=1 << 19)),
+    # a DSP with vectors of 128 bytes
+    Target(
+        "llvm",
+        "dsp",
+        Capabilities(
+            vector_widths=(128, 64, 32, 16, 8, 4, 2),
+            merged_upcasts=(128,),
+            max_upcast=128,
+            float64=False,
+        ),
+    ),
+    # PoCL: a CPU as an OpenCL device, with images
+    Target("opencl", "pocl", replace(_WORK_GROUPS, shared_bytes=1 << 19, images=True)),
+    # GPUs by what their drivers report at least
+    Target("opencl", "nvidia", replace(_DISCRETE, shared_bytes=49152)),
+    Target(
+        "opencl",
+        "amd",
+        replace(_DISCRETE, shared_bytes=65536, wave=64, float16=True, float16_math=True),
+    ),
+    Target(
+        "opencl",
+        "adreno",
+        replace(_DISCRETE, wave=64, float16=True, float16_math=True, float64=False),
     ),
 )
-REFERENCE = Target("reference", "reference", Capabilities())
-PROFILES: tuple[Target, ...] = (LLVM, OPENCL, REFERENCE)
 
 
-def find_target(backend: str, profile: str | None = None) -> Target:
-    """The target of a backend and profile; the backend's first profile by default."""
+def find_target(name: str, profile: str | None = None) -> Target:
+    """The target of a backend and profile, or of both as `backend/profile`.
+
+    Of a backend alone it is the first profile.
+    """
+    backend, _, inside = name.partition("/")
+    wanted = inside or profile
     for target in PROFILES:
-        if target.backend == backend and profile in (None, target.profile):
+        if target.backend == backend and wanted in (None, target.profile):
             return target
-    known = ", ".join(f"{target.backend}/{target.profile}" for target in PROFILES)
-    wanted = backend if profile is None else f"{backend}/{profile}"
-    raise OptionError(f"target {wanted!r} is unknown: use one of {known}")
+    known = ", ".join([target.name for target in PROFILES])
+    asked = backend if wanted is None else f"{backend}/{wanted}"
+    raise OptionError(f"target {asked!r} is unknown: use one of {known}")

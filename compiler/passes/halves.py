@@ -1,4 +1,8 @@
-"""16-bit floats: computed with as float32 that hold exactly a half, stored as the target can."""
+"""16-bit floats: computed with as float32 that hold exactly a half, stored as the target can.
+
+Where the target computes with float16 itself they stay what they are. Of one rounding after each
+operation the bits are the same, since 24 digits are more than twice 11 and two.
+"""
 
 from dataclasses import dataclass, field
 
@@ -21,6 +25,7 @@ _BITCAST = Op.BITCAST
 
 _HALVES = frozenset((FLOAT16, BFLOAT16))
 _ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
+_BY_FLOAT32 = frozenset((Op.FDIV, Op.SQRT))  # native ones need not be rounded correctly
 _STORAGE = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
 _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is representable
 
@@ -30,7 +35,8 @@ def halves(root: Node, context: Context) -> Node:
     order = context.order(root)
     if _HALVES.isdisjoint([node.dtype.scalar for node in order]):
         return root
-    lowering = _Halves(context.builder, context.target.capabilities.float16)
+    capabilities = context.target.capabilities
+    lowering = _Halves(context.builder, capabilities.float16, capabilities.float16_math)
     for node in order:
         src = tuple([lowering.done[child] for child in node.src])
         lowering.done[node] = lowering.lower(node, src)
@@ -47,6 +53,7 @@ class _Halves:
 
     builder: Builder
     has_float16: bool  # the target converts between float16 and float32 itself
+    has_math: bool  # and computes with float16
     done: dict[Node, Node] = field(default_factory=dict)
     stored: dict[tuple[Node, DType], Node] = field(default_factory=dict)  # (float32, half) -> bits
 
@@ -54,11 +61,10 @@ class _Halves:
         b, dtype = self.builder, node.dtype
         if node.op is _CAST or node.op is _BITCAST:
             return self.convert(node, src[0])
-        if node.op is _WRITE and _is_half(node.src[2].dtype):
-            value = self.store(src[2], node.src[2].dtype)
-            return intern(node.op, dtype, (*src[:2], value, *src[3:]))
         if not _is_half(dtype):
-            return node if src == node.src else b.build(node.op, dtype, src, node.attr)
+            return self.user(node, src)
+        if self.is_computed(dtype):
+            return self.native(node, src)
         if node.op in _STORAGE:
             return intern(node.op, self.memory(dtype), src, node.attr)
         if node.op is _READ:
@@ -71,22 +77,51 @@ class _Halves:
         value = b.build(node.op, wide, src, node.attr)
         return self.rounded(value, dtype) if node.op in _ROUNDED else value
 
+    def user(self, node: Node, src: tuple[Node, ...]) -> Node:
+        """What is no half itself, and may store or compare some."""
+        if node.op is _WRITE and self.is_lowered(node.src[2].dtype):
+            value = self.store(src[2], node.src[2].dtype)
+            return intern(node.op, node.dtype, (*src[:2], value, *src[3:]))
+        return node if src == node.src else self.builder.build(node.op, node.dtype, src, node.attr)
+
+    def native(self, node: Node, src: tuple[Node, ...]) -> Node:
+        """An op on float16 as the target has it."""
+        b, dtype = self.builder, node.dtype
+        if node.op in _BY_FLOAT32:
+            wide = FLOAT32.vec(dtype.count)
+            return b.cast(b.build(node.op, wide, tuple([b.cast(x, wide) for x in src])), dtype)
+        return node if src == node.src else b.build(node.op, dtype, src, node.attr)
+
     def convert(self, node: Node, x: Node) -> Node:
         """CAST and BITCAST, to and from halves."""
         b, source, target = self.builder, node.src[0].dtype, node.dtype
+        if self.is_computed(source):
+            if node.op is _BITCAST and not _is_half(target):
+                return b.bitcast(x, target)
+            x = b.cast(x, FLOAT32)
         if node.op is _BITCAST:
             bits = b.bitcast(self.store(x, source), UINT16) if _is_half(source) else x
+            if self.is_computed(target):
+                return b.bitcast(bits, target)
             if _is_half(target):
                 return FORMATS[target.scalar].from_bits(b, b.bitcast(bits, UINT16))
             return b.bitcast(bits, target)
         if not _is_half(target):
             return b.cast(x, target)
+        if self.is_computed(target):
+            return b.cast(narrow(b, x, target.scalar), target)
         value = narrow(b, x, target.scalar)
         return value if _is_exact(node.src[0], target) else self.rounded(value, target)
 
     def memory(self, dtype: DType) -> DType:
         """The dtype in which halves lie in memory."""
         return dtype if self.is_native(dtype) else UINT16.vec(dtype.count)
+
+    def is_computed(self, dtype: DType) -> bool:
+        return self.has_math and dtype.scalar is FLOAT16
+
+    def is_lowered(self, dtype: DType) -> bool:
+        return _is_half(dtype) and not self.is_computed(dtype)
 
     def is_native(self, dtype: DType) -> bool:
         return self.has_float16 and dtype.scalar is FLOAT16

@@ -31,7 +31,7 @@ from compiler.ir import (
     intern,
     print_node,
 )
-from compiler.target import LLVM, OPENCL
+from compiler.target import LLVM, OPENCL, find_target
 
 INTS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
 FLOATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
@@ -49,6 +49,7 @@ BINARY_INT = (
     *sorted(COMPARISONS, key=str),
 )  # fmt: skip
 BINARY_BOOL = (Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR, *sorted(COMPARISONS, key=str))
+HALF_MATH = find_target("opencl/amd")  # computes with float16
 TARGETS = pytest.mark.parametrize("target", [LLVM, OPENCL], ids=["llvm", "opencl"])
 
 
@@ -225,3 +226,22 @@ def test_a_target_without_halves_only_sees_their_bits():
     text = print_node(root).removeprefix("ir 1")
     program = k.stages(text, "UPCAST g0 4", OPENCL)["linearize"]
     assert not any(node.dtype.scalar in (FLOAT16, BFLOAT16) for node in program.src)
+
+
+@pytest.mark.parametrize("op", [*UNARY_FLOAT, *BINARY_FLOAT], ids=lambda op: op.name)
+def test_arithmetic_of_the_target_on_halves_keeps_every_bit(op):
+    out = BOOL if op in COMPARISONS else FLOAT16
+    sources = [FLOAT16] if op in UNARY_FLOAT else [FLOAT16, FLOAT16]
+    assert_same_bits(*elementwise(op, out, out, sources), HALF_MATH)
+
+
+@pytest.mark.parametrize("other", [d for d in SCALARS if d.kind is not Kind.VOID], ids=str)
+def test_a_target_that_computes_with_halves_converts_as_others_do(other):
+    assert_same_bits(*elementwise(Op.CAST, other, other, [FLOAT16]), HALF_MATH)
+    assert_same_bits(*elementwise(Op.CAST, FLOAT16, FLOAT16, [other]), HALF_MATH)
+
+
+def test_a_target_that_computes_with_halves_fuses_and_moves_their_bits():
+    assert_same_bits(*elementwise(Op.MULACC, FLOAT16, FLOAT16, [FLOAT16] * 3), HALF_MATH)
+    for source, out in ((FLOAT16, UINT16), (UINT16, FLOAT16), (FLOAT16, BFLOAT16)):
+        assert_same_bits(*elementwise(Op.BITCAST, out, out, [source]), HALF_MATH)

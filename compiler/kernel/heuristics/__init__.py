@@ -1,7 +1,7 @@
 """Default opts, by heuristics in order. To add one: write a function, list it in HEURISTICS."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.ir import toposort
 from compiler.kernel.accesses import accesses
@@ -16,7 +16,7 @@ from compiler.kernel.heuristics.unrolling import unrolling
 from compiler.kernel.heuristics.upcasts import fallback, masked, reuse
 from compiler.kernel.heuristics.vectors import transposition, vectorize
 from compiler.kernel.kernel import Kernel, Opt
-from compiler.options import CompileOptions, Heuristics
+from compiler.options import CompileOptions, Heuristics, ScheduleOptions
 from compiler.target import Target
 
 
@@ -48,13 +48,23 @@ def choose(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt
     """The opts for a kernel that has none; always legal, a function of the arguments alone."""
     if options.schedule.heuristics is Heuristics.NONE:
         return ()
-    draft = Draft(kernel, target, options.schedule, accesses(kernel), len(toposort(kernel.ast)))
+    schedule = _fitted(options.schedule, target)
+    draft = Draft(kernel, target, schedule, accesses(kernel), len(toposort(kernel.ast)))
     for heuristic in HEURISTICS:
         chosen = heuristic.choose(draft)
         if heuristic.is_last and chosen is not draft:
             return chosen.kernel.applied
         draft = chosen
     return draft.kernel.applied
+
+
+def _fitted(options: ScheduleOptions, target: Target) -> ScheduleOptions:
+    """The options, with tiles no larger than the target's registers."""
+    lanes = min(options.vector_lanes, target.capabilities.vector_widths[0])
+    registers = min(options.tile_registers, target.capabilities.vector_registers)
+    if (lanes, registers) == (options.vector_lanes, options.tile_registers):
+        return options
+    return replace(options, vector_lanes=lanes, tile_registers=registers)
 
 
 __all__ = ["HEURISTICS", "Heuristic", "choose"]

@@ -31,6 +31,11 @@ class Draft:
         return self.has_work_groups and self.target.capabilities.shared_bytes > 0
 
     @property
+    def has_tiles(self) -> bool:
+        """Whether sums are kept in register tiles, and vectors follow what is contiguous."""
+        return not self.has_work_groups and not self.target.capabilities.merged_upcasts
+
+    @property
     def has_lanes(self) -> bool:
         """Whether something has been upcast or unrolled."""
         return bool(self.kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL))

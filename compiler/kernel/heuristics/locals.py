@@ -6,7 +6,6 @@ from compiler.kernel.heuristics.draft import Draft, size_of
 from compiler.kernel.opts import Local, NoLocals
 
 _AMOUNTS = (16, 8, 4, 3, 2)
-_OUTERMOST_AMOUNT = 32
 _MOST_AXES = 3
 
 
@@ -16,11 +15,12 @@ def locals_(draft: Draft) -> Draft:
         return draft
     if not draft.options.locals:
         return draft.or_else(NoLocals())
+    wave = draft.target.capabilities.wave
     total, chosen = 1, list[tuple[int, Axis, int]]()
     loops = draft.loops(AxisKind.GLOBAL)
     outputs = draft.kernel.of_kind(AxisKind.GLOBAL)
     for place, axis in sorted(enumerate(outputs), key=lambda pair: _rank(draft, *pair)):
-        amounts = (_OUTERMOST_AMOUNT, *_AMOUNTS) if place == 0 else _AMOUNTS
+        amounts = (wave, *_AMOUNTS) if place == 0 else _AMOUNTS
         for amount in amounts if axis in loops else ():
             if size_of(axis) % amount == 0 and total * amount <= draft.options.group_items:
                 total *= amount

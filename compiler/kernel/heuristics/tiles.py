@@ -24,7 +24,7 @@ class _Tile:
 
 def tile(draft: Draft) -> Draft:
     """UPCAST columns (as vectors) and rows of a product, so that each load is used many times."""
-    product = None if draft.has_work_groups else find_product(draft)
+    product = find_product(draft) if draft.has_tiles else None
     if product is None:
         return draft
     tiles = [

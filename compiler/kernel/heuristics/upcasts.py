@@ -1,4 +1,4 @@
-"""Output axes that are upcast: short masked ones, and for reuse on targets with work-groups."""
+"""Output axes that are upcast: short masked ones, and for reuse on targets without tiles."""
 
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
@@ -7,7 +7,6 @@ from compiler.kernel.heuristics.draft import Draft, size_of
 from compiler.kernel.opts import Upcast
 
 _MASKED_SIZE, _MASKED_UPCASTS = 7, 49
-_MERGED_AMOUNTS = (3, 4)
 _FALLBACK = 4
 
 
@@ -26,15 +25,19 @@ def masked(draft: Draft) -> Draft:
 
 
 def reuse(draft: Draft) -> Draft:
-    """UPCAST axes along which some buffer repeats, cheapest strides first, while there is work."""
-    if not draft.has_work_groups:
+    """UPCAST axes along which some buffer repeats, cheapest strides first, while there is work.
+
+    One is enough for vectors that take it whole: on targets without work-groups.
+    """
+    amounts = draft.target.capabilities.merged_upcasts
+    if not amounts or (draft.has_lanes and not draft.has_work_groups):
         return draft
     done: set[str] = set()  # only asked
     while draft.outputs_left() >= draft.options.upcast_outputs:
         ranked = [
             (_cost(draft, axis), place, amount, axis)
             for place, axis in enumerate(draft.kernel.of_kind(AxisKind.GLOBAL))
-            for amount in _MERGED_AMOUNTS
+            for amount in amounts
             if axis in draft.loops(AxisKind.GLOBAL) and axis.origin not in done
             if size_of(axis) % amount == 0 and _repeats_anew(draft, axis)
         ]
@@ -43,6 +46,8 @@ def reuse(draft: Draft) -> Draft:
         _, _, amount, axis = min(ranked, key=lambda entry: entry[:3])
         done.add(axis.origin)
         draft = draft.or_else(Upcast(axis.name, amount))
+        if draft.has_lanes and not draft.has_work_groups:
+            break
     return draft
 
 
@@ -67,8 +72,10 @@ def _known(draft: Draft, access: Access, axis: Axis) -> int:
 
 
 def fallback(draft: Draft) -> Draft:
-    """UPCAST the innermost output axis by 4 where nothing has been upcast."""
+    """UPCAST the innermost output axis where nothing has been upcast: by a vector, or by 4."""
     axes = draft.loops(AxisKind.GLOBAL)
-    if not draft.has_work_groups or draft.has_lanes or not axes:
+    if draft.has_tiles or draft.has_lanes or not axes:
         return draft
-    return draft.or_else(Upcast(axes[-1].name, _FALLBACK))
+    wide = () if draft.has_work_groups else draft.target.capabilities.merged_upcasts
+    chosen = [draft.attempt(Upcast(axes[-1].name, amount)) for amount in (*wide, _FALLBACK)]
+    return next((each for each in chosen if each is not None), draft)

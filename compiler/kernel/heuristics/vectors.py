@@ -18,7 +18,7 @@ _SQUARE = 8  # lines of a transposition that are read and written together
 
 def vectorize(draft: Draft) -> Draft:
     """UPCAST or UNROLL the axis along which most accesses are contiguous by the vector's lanes."""
-    if draft.has_work_groups or draft.has_lanes:
+    if not draft.has_tiles or draft.has_lanes:
         return draft
     ranked = [
         (_score(draft, axis), not axis.is_reduce, place, axis)
@@ -81,7 +81,7 @@ def _chains(draft: Draft) -> Draft:
 
 def transposition(draft: Draft) -> Draft:
     """UPCAST two axes that are each contiguous in some access: whole lines are read and written."""
-    if draft.has_work_groups or draft.has_lanes or reduces(draft.kernel):
+    if not draft.has_tiles or draft.has_lanes or reduces(draft.kernel):
         return draft
     lines = [
         axis
