@@ -82,7 +82,7 @@ def test_a_compile_keeps_its_question():
     assert result.applied == result.requested
 
 
-def test_chosen_opts_are_applied_but_not_requested():
+def test_chosen_opts_are_applied_but_not_requested():  # row 87
     result = compiled(target=OPENCL)
     assert result.requested is None
     assert result.applied
@@ -111,7 +111,7 @@ def test_variables_come_after_the_buffers_with_their_limits():
     assert (argument.role, argument.name, argument.limits) == (Role.VARIABLE, "n", (1, 64))
 
 
-def test_a_users_name_goes_before_the_derived_one():
+def test_a_users_name_goes_before_the_derived_one():  # row 84
     derived = compiled().program.name
     named = compiled(options=CompileOptions(name="soft max")).program.name
     assert named == f"soft_max_{derived}"
@@ -135,7 +135,7 @@ def test_a_compile_does_not_depend_on_those_before_it():
 # --- events ---
 
 
-def test_a_start_is_told_before_the_ast_is_looked_at():
+def test_a_start_is_told_before_the_ast_is_looked_at():  # row 3
     broken = intern(Op.SINK, parse_node(ROW_SUM).dtype, (), ((),))
     events, error = events_of(lambda: compile_kernel(broken, LLVM))
     assert isinstance(error, VerifyError)
@@ -234,6 +234,6 @@ def test_importing_the_package_loads_no_part_of_it():
     assert done.stdout.strip() == "[]"
 
 
-def test_targets_are_found_by_name():
+def test_targets_are_found_by_name():  # row 2
     assert find_target("llvm") is LLVM
     assert print_node(compiled().ast) == ROW_SUM

@@ -55,7 +55,7 @@ def test_a_loop_in_order_is_linear():
         ("size=144", "size=0", "expected at least 1"),
     ],
 )
-def test_a_broken_kernel_is_refused_with_its_reason(old, new, words):
+def test_a_broken_kernel_is_refused_with_its_reason(old, new, words):  # row 3
     with pytest.raises(VerifyError) as raised:
         verify(parse_node(KERNEL.replace(old, new, 1)), Spec.KERNEL, "pass example")
     assert words in str(raised.value)

@@ -64,7 +64,7 @@ def test_every_axis_is_a_range_of_its_kind(kernel_of):
     ]  # fmt: skip
 
 
-def test_the_sink_lists_the_loops_in_nesting_order(kernel_of):
+def test_the_sink_lists_the_loops_in_nesting_order(kernel_of):  # row 76
     root = lower(kernel_of("matmul"), "SWAP g0 g1; LOCAL g0 4")
     assert root.attr[0] == (("g1", 12), ("g0.o", 2), ("g0.i", 4), ("r0", 16))
 
@@ -74,7 +74,7 @@ def test_a_reduce_folds_over_all_pieces_of_its_axes(kernel_of):
     assert [node.attr[0] for node in fold.src[1:]] == ["r0.i", "r0.o"]
 
 
-def test_an_offset_is_one_flat_sum(kernel_of):
+def test_an_offset_is_one_flat_sum(kernel_of):  # row 82
     (read,) = of(lower(kernel_of("row_sum"), "UPCAST g0 4; UNROLL r0 4"), Op.READ)
     assert not of(read.src[1], Op.IDIV, Op.MOD)
     assert len(of(read.src[1], Op.ADD)) == 3
@@ -179,7 +179,7 @@ def test_a_symbolic_kernel_runs_for_every_size(kernel_of, n):
     np.testing.assert_array_equal(after[0], before[0])
 
 
-def test_a_symbolic_reshape_is_unflattened(kernel_of):
+def test_a_symbolic_reshape_is_unflattened(kernel_of):  # row 82
     kernel = kernel_of("""
 %0 = VAR int64 name=n lo=1 hi=9
 %1 = CONST int64 value=6 view=none

@@ -12,7 +12,7 @@ def grouped(text, opts):
     return k.stages(text, opts, OPENCL)["group"]
 
 
-def test_the_parts_meet_in_local_memory_behind_a_barrier():
+def test_the_parts_meet_in_local_memory_behind_a_barrier():  # row 80
     root = grouped(k.ROW_SUM, "GROUP r0 8")
     (memory,) = k.of_op(root, Op.LOCAL)
     (barrier,) = k.of_op(root, Op.BARRIER)
@@ -46,7 +46,7 @@ def test_parts_that_are_rewritten_in_a_loop_wait_for_their_readers():
     assert k.count(grouped(k.ROW_SUM, "GROUP r0 8"), Op.BARRIER) == 1
 
 
-def test_each_grouped_fold_has_memory_of_its_own():
+def test_each_grouped_fold_has_memory_of_its_own():  # row 81
     memories = k.of_op(grouped(k.VARIANCE, "GROUP r0 4; GROUP r1 2"), Op.LOCAL)
     assert sorted(memory.attr[0] for memory in memories) == ["temp0", "temp1"]
 

@@ -131,7 +131,7 @@ def _wrong_dtype(root):
 
 
 @pytest.mark.parametrize("name", [step.name for step in PIPELINE])
-def test_a_pass_that_emits_a_wrong_dtype_is_named(monkeypatch, name):
+def test_a_pass_that_emits_a_wrong_dtype_is_named(monkeypatch, name):  # row 84
     _patch(monkeypatch, name, _wrong_dtype)
     with pytest.raises(VerifyError, match=f"pass {name}: "):
         k.stages(k.MATMUL, "UPCAST g1 4", LLVM)

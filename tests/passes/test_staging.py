@@ -73,7 +73,7 @@ def test_the_smallest_of_the_panels_that_copy_least_is_taken():
     assert locals_of(k.MATMUL, opts, LLVM) == [("lds2", 64)]
 
 
-def test_a_work_group_fills_a_panel_of_its_own():
+def test_a_work_group_fills_a_panel_of_its_own():  # row 83
     opts = "LOCAL g0 2; LOCAL g1 4; UNROLL r0 4; LDS 1; LDS 2"
     assert locals_of(k.MATMUL, opts, OPENCL) == [("lds1", 32), ("lds2", 16)]
 
