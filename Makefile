@@ -13,7 +13,7 @@ test: setup
 	@$(TOX) lint,types,layers,replay,unit
 
 test-all: setup
-	@$(TOX) lint,types,layers,replay,slow,unit
+	@$(TOX) lint,types,layers,replay,prove,slow,unit
 
 seeds: setup
 	@ci/seeds.sh

@@ -28,7 +28,7 @@ wanted=$(cat pyproject.toml ci/setup.sh | cksum)
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv
     say "installing into $venv"
-    "$venv/bin/python" -m pip install --quiet --editable '.[dev,onnx,cluster]'
+    "$venv/bin/python" -m pip install --quiet --editable '.[dev,onnx,cluster,prove]'
     echo "$wanted" >"$stamp"
 fi
 

@@ -1,0 +1,77 @@
+"""The IR's integer ops as z3 bit-vectors of their dtype's width: wrapping, truncating division."""
+
+from functools import reduce
+
+import z3
+
+from compiler.ir import BOOL, Op, toposort
+
+
+def term_of(root):
+    """`root` as a z3 term, and what its variables' ranges say."""
+    done, ranges = {}, []
+    for node in toposort(root):
+        done[node] = _one(node, [done[child] for child in node.src], ranges)
+    return done[root], ranges
+
+
+def _one(node, args, ranges):
+    bits = node.dtype.bits
+    if node.op is Op.CONST:
+        return (
+            z3.BoolVal(bool(node.value)) if node.dtype is BOOL else z3.BitVecVal(node.value, bits)
+        )
+    if node.op is Op.VAR:
+        name, low, high = node.attr
+        variable = z3.BitVec(name, bits)
+        at_least, at_most = (
+            (low <= variable, variable <= high)
+            if node.dtype.is_signed
+            else (z3.UGE(variable, low), z3.ULE(variable, high))
+        )
+        ranges.extend((at_least, at_most))
+        return variable
+    return _OPS[node.op](node.src[0].dtype.is_signed, *args)
+
+
+def divide(is_signed, a, b):
+    """Truncates like C; x/0 is 0, and the least number over -1 wraps."""
+    return z3.If(b == 0, z3.BitVecVal(0, a.size()), a / b if is_signed else z3.UDiv(a, b))
+
+
+def remainder(is_signed, a, b):
+    return a - divide(is_signed, a, b) * b
+
+
+def _less(is_signed, a, b):
+    if z3.is_bool(a):
+        return z3.And(z3.Not(a), b)
+    return a < b if is_signed else z3.ULT(a, b)
+
+
+_OPS = {
+    Op.ADD: lambda _, a, b: a + b,
+    Op.SUB: lambda _, a, b: a - b,
+    Op.MUL: lambda _, a, b: a * b,
+    Op.NEG: lambda _, a: -a,
+    Op.IDIV: divide,
+    Op.MOD: remainder,
+    Op.LT: _less,
+    Op.LE: lambda s, a, b: z3.Not(_less(s, b, a)),
+    Op.EQ: lambda _, a, b: a == b,
+    Op.NE: lambda _, a, b: a != b,
+    Op.NOT: lambda _, a: z3.Not(a) if z3.is_bool(a) else ~a,
+    Op.MAX: lambda s, a, b: z3.If(_less(s, b, a), a, b),
+    Op.MIN: lambda s, a, b: z3.If(_less(s, a, b), a, b),
+}
+
+
+def counterexample(before, after, limit_ms=20_000):
+    """Values of the variables for which the two differ; None where there are none."""
+    (left, ranges), (right, more) = term_of(before), term_of(after)
+    solver = z3.Solver()
+    solver.set("timeout", limit_ms)
+    solver.add(reduce(z3.And, [*ranges, *more], left != right))
+    answer = solver.check()
+    assert answer != z3.unknown, f"undecided in {limit_ms} ms: {before!r} = {after!r}"
+    return solver.model() if answer == z3.sat else None

@@ -1,0 +1,22 @@
+"""No rule is without a proof or a property test."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from covered import PROVEN, TESTED
+
+from compiler.rules import ALL
+
+TESTS = Path(__file__).parents[1]
+
+
+def test_every_rule_is_proven_or_tested():
+    assert sorted(rule.name for rule in ALL) == sorted((*PROVEN, *TESTED))
+
+
+@pytest.mark.parametrize("test", sorted(set(TESTED.values())))
+def test_the_property_test_of_a_rule_exists(test):
+    file, _, name = test.partition("::")
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    assert name in [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
