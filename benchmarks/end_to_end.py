@@ -48,7 +48,7 @@ def _by_transposed(a: Any, b: Any) -> Any:  # noqa: ANN401  # arrays of either p
     return a @ b.T
 
 
-def _conv(x: Any, weight: Any) -> Any:  # noqa: ANN401  # a tensor
+def _conv(x: Any, weight: Any) -> Any:  # noqa: ANN401  # any tensor
     return x.conv(weight, padding=weight.shape[-1] // 2)
 
 

@@ -31,6 +31,8 @@ def _one(node, args, ranges):
         )
         ranges.extend((at_least, at_most))
         return variable
+    if node.op is Op.CAST:
+        return _cast(node, args[0])
     return _OPS[node.op](node.src[0].dtype.is_signed, *args)
 
 
@@ -49,6 +51,20 @@ def _less(is_signed, a, b):
     return a < b if is_signed else z3.ULT(a, b)
 
 
+def _right(is_signed, a, b):
+    return a >> b if is_signed else z3.LShR(a, b)
+
+
+def _cast(node, a):
+    source, bits = node.src[0].dtype, node.dtype.bits
+    if source is BOOL:
+        return z3.If(a, z3.BitVecVal(1, bits), z3.BitVecVal(0, bits))
+    if bits <= source.bits:
+        return z3.Extract(bits - 1, 0, a)
+    extend = z3.SignExt if source.is_signed else z3.ZeroExt
+    return extend(bits - source.bits, a)
+
+
 _OPS = {
     Op.ADD: lambda _, a, b: a + b,
     Op.SUB: lambda _, a, b: a - b,
@@ -60,6 +76,12 @@ _OPS = {
     Op.LE: lambda s, a, b: z3.Not(_less(s, b, a)),
     Op.EQ: lambda _, a, b: a == b,
     Op.NE: lambda _, a, b: a != b,
+    Op.WHERE: lambda _, condition, a, b: z3.If(condition, a, b),
+    Op.AND: lambda _, a, b: z3.And(a, b) if z3.is_bool(a) else a & b,
+    Op.OR: lambda _, a, b: z3.Or(a, b) if z3.is_bool(a) else a | b,
+    Op.XOR: lambda _, a, b: a != b if z3.is_bool(a) else a ^ b,
+    Op.SHL: lambda _, a, b: a << b,
+    Op.SHR: lambda s, a, b: _right(s, a, b),  # z3 shifts by the width or more as the IR does
     Op.NOT: lambda _, a: z3.Not(a) if z3.is_bool(a) else ~a,
     Op.MAX: lambda s, a, b: z3.If(_less(s, b, a), a, b),
     Op.MIN: lambda s, a, b: z3.If(_less(s, a, b), a, b),

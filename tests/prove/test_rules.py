@@ -5,89 +5,28 @@ its side conditions); each answer is proven over bit-vectors of the dtype, where
 division truncates. The laws behind the division rules are proven for all integers, too.
 """
 
-from itertools import product
-
 import pytest
 from covered import PROVEN
+from families import applications
+
+from compiler.ir import INT8, UINT8
+from compiler.rules import ALL
 
 z3 = pytest.importorskip("z3", reason="z3-solver is not installed: extra `prove`")
-
-from logic import counterexample  # noqa: E402  # needs z3
-
-from compiler.ir import BOOL, INT8, UINT8, Op, const, intern  # noqa: E402  # after the skip
-from compiler.rules import ALL, Builder  # noqa: E402  # after the skip
+logic = pytest.importorskip("logic")
 
 RULES = {rule.name: rule for rule in ALL}
-RANGES = {
-    INT8: ((-128, 127), (0, 20), (0, 3), (-5, 30)),
-    UINT8: ((0, 255), (0, 20), (0, 3), (7, 60)),
-}
-CONSTANTS = (0, 1, 2, 3, 4, 6, 12, 127)
-
-
-def _variables(dtype):
-    for lo, hi in RANGES[dtype]:
-        yield intern(Op.VAR, dtype, (), ("x", lo, hi))
-
-
-def _inner(x, y, dtype):
-    """Terms that rules look into."""
-    yield x
-    for c in CONSTANTS[1:7]:
-        for op in (Op.ADD, Op.MUL, Op.IDIV, Op.MOD):
-            yield intern(op, dtype, (x, const(dtype, c)))
-        scaled = intern(Op.MUL, dtype, (x, const(dtype, c)))
-        yield intern(Op.ADD, dtype, (scaled, y))
-        for d in (1, 2, 5):
-            yield intern(Op.ADD, dtype, (scaled, const(dtype, d)))
-
-
-def _terms(op, dtype):
-    y = intern(Op.VAR, dtype, (), ("y", 0, 3))
-    out = BOOL if op in (Op.LT, Op.LE, Op.EQ, Op.NE) else dtype
-    for x in _variables(dtype):
-        inner = list(dict.fromkeys(_inner(x, y, dtype)))
-        for value, c in product(inner, CONSTANTS):
-            yield intern(op, out, (value, const(dtype, c)))
-        for value in inner:
-            yield intern(op, out, (value, y))
-            yield intern(op, out, (value, x))
-            yield intern(op, out, (y, value))
-        yield intern(op, out, (const(dtype, 3), x))
-
-
-def _bools(op):
-    x = intern(Op.LT, BOOL, tuple(intern(Op.VAR, INT8, (), (name, -9, 9)) for name in "xy"))
-    return [intern(op, BOOL, (x, const(BOOL, value))) for value in (True, False)]
-
-
-def _applications(rule, dtype):
-    """Each term of the family that the rule changes, with what it makes of it."""
-    for op in rule.ops:
-        if op not in _INTEGER_OPS:
-            continue
-        bools = _bools(op) if op in (Op.EQ, Op.NE) else []
-        for term in [*_terms(op, dtype), *bools]:
-            made = rule.apply(Builder(), term)
-            if made is not None and made is not term:
-                yield term, made
-
-
-_INTEGER_OPS = (
-    Op.ADD, Op.SUB, Op.MUL, Op.MAX, Op.MIN, Op.IDIV, Op.MOD, Op.LT, Op.LE, Op.EQ, Op.NE,
-)  # fmt: skip
 
 
 def _prove(name, dtype):
     proven = 0
-    for before, after in _applications(RULES[name], dtype):
-        found = counterexample(before, after)
+    for before, after in applications(RULES[name], dtype):
+        found = logic.counterexample(before, after)
         assert found is None, f"{name}: {before!r} = {after!r} is wrong for {found}"
         proven += 1
     assert proven, f"{name} changes no term of the family"
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [INT8, UINT8], ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("name", PROVEN)
