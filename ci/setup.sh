@@ -45,3 +45,5 @@ fetch_models rapidocr_onnxruntime rapidocr-onnxruntime==1.4.4
 
 device=$venv/opencl-device       # names the OpenCL device that was seen to work
 [ -e "$device" ] || "$venv/bin/python" ci/opencl.py "$device"
+
+"$venv/bin/python" ci/chromium.py

@@ -82,7 +82,7 @@ def judge(old: Artefact, new: Artefact, backend: str) -> tuple[Outcome, tuple[Fa
 
 def first_stage_that_differs(old: Artefact, new: Artefact) -> str | None:
     """The pass after which two compiles parted; None where that cannot be told."""
-    stages = _stages_like(old, new)
+    stages = stages_like(old, new)
     for (old_name, old_digest), (new_name, new_digest) in zip(old.stages, stages, strict=False):
         if old_name != new_name:
             return None  # another pipeline
@@ -93,7 +93,7 @@ def first_stage_that_differs(old: Artefact, new: Artefact) -> str | None:
     return None
 
 
-def _stages_like(old: Artefact, new: Artefact) -> tuple[tuple[str, str], ...]:
+def stages_like(old: Artefact, new: Artefact) -> tuple[tuple[str, str], ...]:
     """The digests of `new` of the kind that `old` has: of structures, or, once, of texts."""
     if _are_marked(old) == _are_marked(new):
         return new.stages

@@ -6,12 +6,13 @@ from importlib.resources import files
 from jinja2 import Environment
 
 from replay.artefact import Artefact
-from replay.diff import hunks, show_opts
+from replay.diff import hunks, show_opts, stages_like
 from replay.outcome import Outcome, Result
 from replay.reports.model import Report, more_about, short
 
 _SHOWN_CLUSTERS = 50
 _SHOWN_LINES = 400
+_SHOWN_STAGES = 3
 _CONTEXT = 3
 
 Row = tuple[str, str, str]  # class, old line, new line
@@ -27,6 +28,7 @@ def render(report: Report) -> str:
     return template.render(
         report=report,
         totals=[(name, count) for name, count in report.totals.items() if count],
+        plots=_plots(report),
         clusters=[
             {"cluster": cluster, "more": more_about(report, example), "tables": _tables(example)}
             for cluster, example in zip(report.clusters, examples, strict=False)
@@ -67,9 +69,40 @@ def _tables(result: Result) -> list[tuple[str, list[Row]]]:
         ("launch", str(old.launch), str(new.launch)),
         ("arguments", _arguments(old), _arguments(new)),
         ("estimates", str(old.estimates), str(new.estimates)),
+        *_stages(old, new),
         ("source", old.source, new.source),
     ]
     return [(name, side_by_side(a, b)) for name, a, b in pairs if a != b]
+
+
+def _stages(old: Artefact, new: Artefact) -> list[tuple[str, str, str]]:
+    """The first stages that differ, as texts where both compilers told them, else by digest."""
+    if old.texts and new.texts:
+        pairs = zip(old.texts, new.texts, strict=False)
+        found = [(f"stage {name}", a, b) for (name, a), (_, b) in pairs if a != b]
+        return found[:_SHOWN_STAGES]
+    after = stages_like(old, new)
+    if not old.stages or not after:
+        return []
+    lines = ["\n".join(f"{name} {digest}" for name, digest in side) for side in (old.stages, after)]
+    return [("stages", lines[0], lines[1])]
+
+
+def _plots(report: Report) -> list[tuple[str, list[tuple[str, int, float]]]]:
+    """Bars of a plot each: what, how many, and its share of the longest bar in percent."""
+    outcomes = {name: count for name, count in report.totals.items() if name != "records"}
+    counted = (
+        ("outcomes", outcomes),
+        ("numerics", report.numerics),
+        ("machine code", report.machine_code),
+    )
+    plots = []
+    for title, counts in counted:
+        longest = max(counts.values(), default=0)
+        bars = [(name, n, round(100 * n / longest, 1)) for name, n in counts.items() if n]
+        if bars:
+            plots.append((title, bars))
+    return plots
 
 
 def _arguments(artefact: Artefact) -> str:

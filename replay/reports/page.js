@@ -41,10 +41,19 @@ function drawRow(row) {
     if (column === OUTCOME || column === NUMERICS) cell.className = `is-${row[column]}`;
     line.append(cell);
   }
-  line.addEventListener("click", () => {
+  line.tabIndex = 0;
+  const choose = () => {
     for (const other of body.querySelectorAll(".chosen")) other.classList.remove("chosen");
     line.classList.add("chosen");
     document.getElementById("command").textContent = row[MORE];
+  };
+  line.addEventListener("click", choose);
+  line.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") choose();
+    const next = { ArrowDown: line.nextElementSibling, ArrowUp: line.previousElementSibling }[event.key];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
   });
   return line;
 }
