@@ -52,7 +52,7 @@ def _conv(x: Any, weight: Any) -> Any:  # noqa: ANN401  # any tensor
     return x.conv(weight, padding=weight.shape[-1] // 2)
 
 
-def _as_matmul(x: Any, weight: Any) -> Any:  # noqa: ANN401  # an array
+def _as_matmul(x: Any, weight: Any) -> Any:  # noqa: ANN401  # any array
     """The convolution as people write it in NumPy: windows as columns, then one product."""
     outputs, channels, size = weight.shape[:3]
     pads = ((0, 0), (size // 2, size // 2), (size // 2, size // 2))
@@ -63,12 +63,12 @@ def _as_matmul(x: Any, weight: Any) -> Any:  # noqa: ANN401  # an array
     return (weight.reshape(outputs, -1) @ columns).reshape(1, outputs, height, width)
 
 
-def _softmax(x: Any) -> Any:  # noqa: ANN401  # an array
+def _softmax(x: Any) -> Any:  # noqa: ANN401  # any array
     powers = np.exp(x - x.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _layernorm(x: Any) -> Any:  # noqa: ANN401  # an array of either package
+def _layernorm(x: Any) -> Any:  # noqa: ANN401  # any array of either package
     mean, variance = x.mean(axis=1, keepdims=True), x.var(axis=1, keepdims=True)
     return (x - mean) / (variance + 1e-5) ** 0.5
 

@@ -45,7 +45,7 @@ class _Holder:
 
 def is_unshared(holder: object) -> bool:
     """Whether the value in memory at `holder.value`, and its memory, have no other holder."""
-    return _holders(holder.value) == _ALONE  # type: ignore[attr-defined]  # a tensor or a probe
+    return _holders(holder.value) == _ALONE  # type: ignore[attr-defined]  # tensor or probe
 
 
 def _counts_of_an_only_holder() -> tuple[int, int]:

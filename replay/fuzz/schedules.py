@@ -32,10 +32,10 @@ _PADS = (4, 8, 32)
 
 
 @st.composite
-def schedules(draw: st.DrawFn, ast: Node, target: Target) -> tuple[Opt, ...]:
-    """Up to MOST_OPTS opts for `ast` on `target`."""
+def schedules(draw: st.DrawFn, ast: Node, target: Target, fewest: int = 0) -> tuple[Opt, ...]:
+    """Up to MOST_OPTS opts for `ast` on `target`, and not below `fewest` while any is legal."""
     kernel = from_ast(ast)
-    for _ in range(draw(st.integers(0, MOST_OPTS))):
+    for _ in range(draw(st.integers(fewest, MOST_OPTS))):
         kinds = legal_opts(kernel, target)
         if not kinds:
             break
