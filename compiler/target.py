@@ -29,6 +29,8 @@ class Capabilities:
     fma: bool = True
     max_upcast: int = 16
     images: bool = False  # float and half images are read and written by pixel
+    tensor_cores: tuple[str, ...] = ()  # names of compiler.ir.CORES, the best first
+    cpu_features: tuple[str, ...] = ()  # of LLVM: what code may use that not every CPU has
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,17 @@ PROFILES: tuple[Target, ...] = (
     ),
     Target("llvm", "x86-64-v4", _CPU),
     Target("llvm", "aarch64", replace(_CPU, vector_widths=(4, 2), shared_bytes=1 << 19)),
+    # the host's CPU with its tensor cores: register tiles, and dot products that not all CPUs have
+    Target("llvm", "tiles", replace(_CPU, tensor_cores=("cpu.outer16x16.f32",))),
+    Target(
+        "llvm",
+        "x86-64-v4-bf16",
+        replace(
+            _CPU,
+            tensor_cores=("cpu.dpbf16ps", "cpu.vpdpbusd", "cpu.outer16x16.f32"),
+            cpu_features=("avx512bf16", "avx512vnni"),
+        ),
+    ),
     # a DSP with vectors of 128 bytes
     Target(
         "llvm",

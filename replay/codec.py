@@ -105,6 +105,8 @@ def _decode_opt(opt: corpus.Opt) -> Opt:
     is_positional = isinstance(axis, int) and set(opt.fields) <= {"axis", "amount"}
     if is_positional and isinstance(axis, int) and (amount is None or isinstance(amount, int)):
         return Positional(opt.name, axis, amount)
+    if set(opt.fields) == {"axis", "amount", "matching", "use"}:
+        return Positional(opt.name, **opt.fields)  # type: ignore[arg-type]  # why_illegal judges
     wanted = [field.name for field in fields(kind)]
     if sorted(wanted) != sorted(opt.fields):
         given = ", ".join(opt.fields) or "nothing"

@@ -2,6 +2,7 @@
 
 from compiler.ir import sym
 from compiler.ir.bounds import Interval, bounds, truncated_div
+from compiler.ir.cores import COPIES, CORES, Core, Layout, Rounding, find_core
 from compiler.ir.dtype import (
     BFLOAT16,
     BOOL,
@@ -62,6 +63,8 @@ __all__ = [
     "BOOL",
     "COMMUTATIVE",
     "COMPARISONS",
+    "COPIES",
+    "CORES",
     "ELEMENTWISE",
     "FIELDS",
     "FLOAT16",
@@ -82,14 +85,17 @@ __all__ = [
     "VOID",
     "Attr",
     "AxisKind",
+    "Core",
     "DType",
     "Field",
     "Interval",
     "Kind",
+    "Layout",
     "Mask",
     "Node",
     "Number",
     "Op",
+    "Rounding",
     "Size",
     "Spec",
     "View",
@@ -99,6 +105,7 @@ __all__ = [
     "const",
     "depends_on",
     "extend",
+    "find_core",
     "free_axes",
     "intern",
     "loop_parts",

@@ -72,6 +72,9 @@ class Op(Enum):
     SPLAT = auto()
     STACK = auto()
     LANE = auto()
+    FRAGMENT = auto()
+    WMMA = auto()
+    ELEMENT = auto()
     # linear form
     INIT = auto()
     SET = auto()
@@ -127,6 +130,7 @@ FIELDS: dict[Op, tuple[tuple[str, Field], ...]] = {
     Op.LOOP: (("ranges", Field.INT), ("accs", Field.INT)),
     Op.RESULT: (("index", Field.INT),),
     Op.LANE: (("index", Field.INT),),
+    Op.WMMA: (("core", Field.NAME),),
 }
 FIELDS.update({op: () for op in Op if op not in FIELDS})
 

@@ -287,8 +287,9 @@ def _why_unusable(node: Node, usable: set[Node]) -> str | None:
 _INDEXED_OPS = ELEMENTWISE | {
     *(Op.BUFFER, Op.VAR, Op.CONST, Op.RANGE, Op.SPECIAL, Op.READ, Op.WRITE, Op.FOLD),
     *(Op.LOCAL, Op.BARRIER, Op.AFTER, Op.END, Op.SINK),
+    *(Op.SPLAT, Op.FRAGMENT, Op.WMMA, Op.ELEMENT),
 }
-_EXPANDED_OPS = _INDEXED_OPS | {Op.SPLAT, Op.STACK, Op.LANE}
+_EXPANDED_OPS = (_INDEXED_OPS - {Op.FRAGMENT, Op.ELEMENT}) | {Op.STACK, Op.LANE}
 _LOOP_OPS = (_EXPANDED_OPS - {Op.FOLD}) | {Op.ACC, Op.LOOP, Op.RESULT}
 _LINEAR_OPS = (_LOOP_OPS - {Op.LOOP, Op.SINK}) | {
     Op.INIT,

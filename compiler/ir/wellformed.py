@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from compiler.ir.cores import find_core
 from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
 from compiler.ir.node import Node, loop_parts
 from compiler.ir.op import (
@@ -376,6 +377,45 @@ def _lane(node: Node) -> str | None:
     return None if node.dtype is vector.scalar else f"dtype {node.dtype} of a lane of {vector}"
 
 
+def _fragment(node: Node) -> str | None:
+    reason = _why_not_ranges(node)
+    if reason is None and node.src[0].dtype is not node.dtype.scalar:
+        reason = f"{node.dtype} of {node.src[0].dtype}"
+    return reason or _why_not_counted(node, node.dtype.count)
+
+
+def _element(node: Node) -> str | None:
+    reason = _why_not_ranges(node)
+    if reason is None and node.src[0].dtype.scalar is not node.dtype:
+        reason = f"{node.dtype} of {node.src[0].dtype}"
+    return reason or _why_not_counted(node, node.src[0].dtype.count)
+
+
+def _why_not_ranges(node: Node) -> str | None:
+    if len(node.src) < 2 or any(child.op is not Op.RANGE for child in node.src[1:]):
+        return "is of a value and the ranges that count its elements"
+    return None
+
+
+def _why_not_counted(node: Node, count: int) -> str | None:
+    total = 1
+    for axis in node.src[1:]:
+        total *= int(axis.src[0].value) if axis.src[0].is_const else 0
+    return None if total == count else f"{total} elements of {count}"
+
+
+def _wmma(node: Node) -> str | None:
+    core = find_core(node.attr[0])
+    if core is None:
+        return f"core {node.attr[0]} is unknown"
+    layouts = (core.a, core.b, core.c)
+    wanted = [d.vec(each.count) for d, each in zip(core.dtypes, layouts, strict=True)]
+    given = [child.dtype for child in node.src]
+    if given != wanted or node.dtype is not wanted[2]:
+        return f"operands are {_dtypes(node)}, expected {', '.join(d.name for d in wanted)}"
+    return None
+
+
 def _assign(node: Node) -> str | None:
     if (
         len(node.src) < 2
@@ -431,6 +471,9 @@ _CHECKS.update({
     Op.SPLAT: _splat,
     Op.STACK: _stack,
     Op.LANE: _lane,
+    Op.FRAGMENT: _fragment,
+    Op.WMMA: _wmma,
+    Op.ELEMENT: _element,
     Op.INIT: _assign,
     Op.SET: _assign,
     Op.END: _end,
@@ -439,3 +482,4 @@ _CHECKS.update({
     Op.PROGRAM: _void,
 })  # fmt: skip
 _VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
+_VALUES_ONLY |= {Op.FRAGMENT, Op.WMMA, Op.ELEMENT}

@@ -17,6 +17,7 @@ from compiler.kernel.opts import (
     NoLocals,
     PadTo,
     Swap,
+    Tc,
     Unroll,
     Upcast,
 )
@@ -27,7 +28,7 @@ from compiler.kernel.to_nodes import to_nodes
 __all__ = [
     "COLOURS", "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group",
     "GroupTop", "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role",
-    "Swap", "Unroll", "Upcast",
+    "Swap", "Tc", "Unroll", "Upcast",
     "accesses", "apply_all", "buffers", "choose", "coloured_shape", "format_opt", "format_opts",
     "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve",
     "role_of", "to_nodes", "to_positional", "variables", "visible_length",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
-from compiler.ir import AxisKind, Node, Op, Size, bounds, toposort
+from compiler.ir import AxisKind, Core, Node, Op, Size, bounds, toposort
 from compiler.kernel.axis import NESTING, Axis, Pad
 from compiler.target import Target
 
@@ -25,6 +25,22 @@ class Opt(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Tile:
+    """The axes of a kernel that are the rows, columns and terms of a tensor core's products."""
+
+    core: Core
+    use: int  # see cores.Use
+    matching: int
+    items: tuple[str, ...]  # by digit of the work item, lowest first: innermost first
+    elements: tuple[str, ...]  # by digit of the element of the result
+    terms: str | None  # None where a product has one term
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (*self.items, *self.elements, *([] if self.terms is None else [self.terms]))
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """What to compute (`ast`) and by which loops (`axes`, in nesting order of their kinds)."""
 
@@ -34,6 +50,7 @@ class Kernel:
     uses_locals: bool = True  # False once NOLOCALS has been applied
     staged: tuple[int, ...] = ()  # slots of the buffers that are read through local memory
     applied: tuple[Opt, ...] = ()
+    tile: Tile | None = None  # of the tensor core that TC has chosen
 
     @property
     def domain(self) -> tuple[tuple[str, Size], ...]:
@@ -62,9 +79,12 @@ class Kernel:
         return tuple([part for part in parts if part.origin == origin])
 
 
-def in_nesting_order(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-    """`axes` sorted by kind from the outside in; axes of one kind keep their order."""
-    return tuple(sorted(axes, key=lambda axis: NESTING[axis.kind]))
+def in_nesting_order(axes: tuple[Axis, ...], last: tuple[str, ...] = ()) -> tuple[Axis, ...]:
+    """`axes` sorted by kind from the outside in; axes of one kind keep their order.
+
+    Those named by `last` are the innermost of their kind: the work items of a tensor core.
+    """
+    return tuple(sorted(axes, key=lambda axis: (NESTING[axis.kind], axis.name in last)))
 
 
 def iterations(axes: tuple[Axis, ...]) -> int:

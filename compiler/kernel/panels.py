@@ -11,6 +11,7 @@ from math import prod
 
 from compiler.ir import AxisKind, Node, Op, toposort
 from compiler.kernel.axis import Axis
+from compiler.kernel.cores import emulation_bytes
 from compiler.kernel.kernel import Kernel, closers, greatest, moving_axes, reduces, root_origin
 from compiler.target import Capabilities
 
@@ -89,7 +90,7 @@ def partial_bytes(kernel: Kernel) -> int:
     """Local memory for the partial results of grouped reduces: one per work item and upcast."""
     grouped = {root_origin(kernel, axis.origin) for axis in kernel.of_kind(AxisKind.GROUP)}
     if not grouped:
-        return 0
+        return emulation_bytes(kernel)
     kinds = (AxisKind.LOCAL, AxisKind.GROUP, AxisKind.UPCAST)
     partials = prod([greatest(axis.size) for axis in kernel.of_kind(*kinds)])
     return partials * sum(

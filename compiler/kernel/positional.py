@@ -1,4 +1,7 @@
-"""The second spelling of an opt: axes by number, 0 for the whole axis (`UPCAST 0 4`)."""
+"""The second spelling of an opt: axes by number, 0 for the whole axis (`UPCAST 0 4`).
+
+`TC 0 -1 2 1` is the last choice of axes, any core (or one by its number), matching 2 and use 1.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -6,7 +9,8 @@ from dataclasses import dataclass, fields
 from compiler.ir import AxisKind, Size
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis
 from compiler.kernel.kernel import Kernel, Opt
-from compiler.kernel.opts import OPTS, Group, GroupTop, Unroll
+from compiler.kernel.opts import OPTS, Group, GroupTop, Tc, Unroll
+from compiler.kernel.tc_numbers import numbers_of, request
 from compiler.target import Target
 
 # What the number counts: all axes for most, those a reduce names for UNROLL, its loops for GROUP.
@@ -24,22 +28,31 @@ class Positional:
 
     op: str
     axis: int | None = None
-    amount: int | None = None  # of SWAP: the number of the other axis
+    amount: int | None = None  # of SWAP: the number of the other axis; of TC: of a core, or -1
+    matching: int | None = None  # of TC
+    use: int | None = None  # of TC
 
     def why_illegal(self, kernel: Kernel, target: Target) -> str | None:
-        named = resolve(self, kernel)
+        named = resolve(self, kernel, target)
         return named if isinstance(named, str) else named.why_illegal(kernel, target)
 
     def apply(self, kernel: Kernel) -> Kernel:
+        """`kernel` with the opt that this is for it. Which core TC means is the target's to say:
+        `apply_all` resolves it first."""
         named = resolve(self, kernel)
         assert not isinstance(named, str), "the opt is legal"
         return named.apply(kernel)
 
 
-def resolve(opt: Positional, kernel: Kernel) -> Opt | str:
+def resolve(opt: Positional, kernel: Kernel, target: Target | None = None) -> Opt | str:
     """The opt with its axes named, or why there is none."""
     if opt.op not in _BY_OP:
         return f"is unknown, use one of {' '.join(_BY_OP)}"
+    if opt.op == Tc.op:
+        numbers = (opt.axis, opt.amount, opt.matching, opt.use)
+        return "has no target" if target is None else request(kernel, target, numbers)
+    if opt.matching is not None or opt.use is not None:
+        return f"matching and use are of TC, {opt.op} has none"
     wanted = fields(_BY_OP[opt.op])
     given = [value for value in (opt.axis, opt.amount) if value is not None]
     if len(given) != len(wanted):
@@ -58,10 +71,13 @@ def resolve(opt: Positional, kernel: Kernel) -> Opt | str:
     return _BY_OP[opt.op](*values)  # type: ignore[arg-type]  # by the types of the fields
 
 
-def to_positional(opt: Opt, kernel: Kernel) -> Positional:
-    """The opt spelled with numbers; `kernel` is the one it applies to."""
+def to_positional(opt: Opt, kernel: Kernel, target: Target | None = None) -> Positional:
+    """The opt spelled with numbers; `kernel` is the one it applies to, on `target` if it is TC."""
     if isinstance(opt, Positional):
         return opt
+    if isinstance(opt, Tc):
+        assert target is not None, "the number of a core is the target's"
+        return Positional(Tc.op, *numbers_of(opt, kernel, target))
     op, values = opt_fields(opt)
     numbers = [_number(kernel, op, value) if isinstance(value, str) else value for value in values]
     return Positional(op, *numbers)

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from compiler.errors import IllegalOptError
 from compiler.kernel.kernel import Opt
-from compiler.kernel.opts import OPTS
+from compiler.kernel.opts import OPTS, Tc
 from compiler.kernel.positional import Positional, opt_fields
 
 _BY_OP: Mapping[str, Callable[..., Opt]] = {opt.op: opt for opt in OPTS}
@@ -18,7 +18,7 @@ _NAME = re.compile(r"@?[A-Za-z0-9_.#-]+")
 def format_opt(opt: Opt) -> str:
     """One opt as text; `parse_opt` reads it back."""
     if isinstance(opt, Positional):
-        words = [str(number) for number in (opt.axis, opt.amount) if number is not None]
+        words = [str(number) for number in _numbers(opt) if number is not None]
         return " ".join([opt.op, *words])
     op, values = opt_fields(opt)
     return " ".join([op, *map(_word, values)])
@@ -31,10 +31,12 @@ def format_opts(opts: tuple[Opt, ...]) -> str:
 
 def parse_opt(text: str) -> Opt:
     """The opt spelled `text`. Raises IllegalOptError when there is no such opt."""
-    op, *words = text.split()[:4] or [""]
+    op, *words = text.split()[:8] or [""]
     if op not in _TYPES:
         raise IllegalOptError(f"opt {text[:60]!r}: is unknown, use one of {' '.join(_TYPES)}")
     types = _TYPES[op]
+    if op == Tc.op and len(words) == 4 and _NUMBER.fullmatch(words[0]):
+        return Positional(op, *[_integer(text, word) for word in words])
     if len(words) != len(types):
         raise IllegalOptError(f"opt {text[:60]!r}: {len(words)} words after {op}, not {len(types)}")
     if str in types and _NUMBER.fullmatch(words[0]):
@@ -49,6 +51,10 @@ def parse_opt(text: str) -> Opt:
 def parse_opts(text: str) -> tuple[Opt, ...]:
     """Opts parted by `;`; an empty text is no opt."""
     return tuple([parse_opt(part) for part in text.split(";")]) if text.strip() else ()
+
+
+def _numbers(opt: Positional) -> tuple[int | None, ...]:
+    return opt.axis, opt.amount, opt.matching, opt.use
 
 
 def _word(value: object) -> str:

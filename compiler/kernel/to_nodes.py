@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from compiler.ir import VOID, Node, Op, const, intern, toposort
 from compiler.kernel.axis import Pad
+from compiler.kernel.cores import Use
+from compiler.kernel.fragments import Fragments
 from compiler.kernel.indexing import Indexer, index_dtype
 from compiler.kernel.kernel import Kernel, closers, moving_axes, root_origin
 from compiler.kernel.panels import Panel, panels
@@ -142,13 +145,30 @@ class _Lowering:
         op, names = node.attr
         inner = self.clones_of(names, clones)
         loops = self.loops_of(inner)
+        if self.kernel.tile is not None and self.kernel.tile.use != Use.SHAPE:
+            return self.products(node, inner)
         value = self.value(node.src[0], inner)
         guard = self.index.all_of([guard for name in names for guard in loops.guards[name]])
         if guard is not None:
             value = self.index.builder.where(guard, value, identity(op, node.dtype))
+        return intern(Op.FOLD, node.dtype, (value, *self.owned(node, loops)), (op, 1))
+
+    def products(self, node: Node, clones: _Clones) -> Node:
+        """A sum of products on the tensor core, or as it would do it."""
+        loops = self.loops_of(clones)
+        fragments = Fragments(self.kernel, self.index, loops.ranges, self.has_groups)
+        operands: list[Node] = []
+        for side in fragments.sides(node):
+            key = (*clones, (f"{side.name} of {node.attr[1][0]}", 0))  # a space: no name of an axis
+            held = fragments.held_by(side)
+            self.loops[key] = _make_loops(self.kernel, self.index, dict(clones), held)
+            operands.append(self.value(side.operand, key))
+        return fragments.product(node, operands, self.owned(node, loops))
+
+    def owned(self, node: Node, loops: _Loops) -> list[Node]:
+        """The ranges of the axes that a REDUCE closes."""
         owners = {axis.name: root_origin(self.kernel, axis.origin) for axis in self.kernel.axes}
-        ranges = [loops.ranges[axis] for axis, owner in owners.items() if owner in names]
-        return intern(_FOLD, node.dtype, (value, *ranges), (op, 1))
+        return [loops.ranges[axis] for axis, owner in owners.items() if owner in node.attr[1]]
 
     def clones_of(self, names: tuple[str, ...], clones: _Clones) -> _Clones:
         """A RANGE belongs to one loop: each set of axes that is closed together has its own."""
@@ -165,13 +185,20 @@ class _Lowering:
         return self.loops[clones]
 
 
-def _make_loops(kernel: Kernel, index: Indexer, copies: Mapping[str, int]) -> _Loops:
+def _make_loops(
+    kernel: Kernel,
+    index: Indexer,
+    copies: Mapping[str, int],
+    held: Mapping[str, Node] = MappingProxyType({}),
+) -> _Loops:
+    """The loops of one set of copies; `held` says which axes have another index than a RANGE."""
     ranges: dict[str, Node] = {}
     for axis in kernel.axes:
         copy = copies.get(root_origin(kernel, axis.origin), 0)
         name = f"{axis.name}#{copy}" if copy else axis.name
         attr = (name, axis.kind)
-        ranges[axis.name] = intern(_RANGE, index.dtype, (index.size(axis.size),), attr)
+        made = intern(_RANGE, index.dtype, (index.size(axis.size),), attr)
+        ranges[axis.name] = held.get(axis.name, made)
     padded = {pad.name: _index(kernel, index, ranges, pad.name) for pad in kernel.pads}
     guards: dict[str, list[Node]] = {name: [] for name, _ in kernel.domain}
     for pad in kernel.pads:

@@ -26,6 +26,8 @@ _BITCAST = Op.BITCAST
 _HALVES = frozenset((FLOAT16, BFLOAT16))
 _ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
 _BY_FLOAT32 = frozenset((Op.FDIV, Op.SQRT))  # native ones need not be rounded correctly
+_WMMA = Op.WMMA
+_MOVES = frozenset((Op.STACK, Op.LANE, Op.SPLAT))
 _STORAGE = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
 _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is representable
 
@@ -38,7 +40,7 @@ def halves(root: Node, context: Context) -> Node:
     capabilities = context.target.capabilities
     lowering = _Halves(context.builder, capabilities.float16, capabilities.float16_math)
     for node in order:
-        src = tuple([lowering.done[child] for child in node.src])
+        src = lowering.sources(node)
         lowering.done[node] = lowering.lower(node, src)
     return lowering.done[root]
 
@@ -91,6 +93,26 @@ class _Halves:
             wide = FLOAT32.vec(dtype.count)
             return b.cast(b.build(node.op, wide, tuple([b.cast(x, wide) for x in src])), dtype)
         return node if src == node.src else b.build(node.op, dtype, src, node.attr)
+
+    def sources(self, node: Node) -> tuple[Node, ...]:
+        """What the sources have become; a tensor core multiplies halves as they are stored."""
+        if node.op is not _WMMA:
+            return tuple([self.done[child] for child in node.src])
+        return tuple(
+            [
+                self.builder.bitcast(self.raw(child), child.dtype)
+                if self.is_lowered(child.dtype)
+                else self.done[child]
+                for child in node.src
+            ]
+        )
+
+    def raw(self, node: Node) -> Node:
+        """The stored form of a half; what is only moved is not converted there and back."""
+        if node.op in _MOVES:
+            src = tuple([self.raw(child) for child in node.src])
+            return self.builder.build(node.op, self.memory(node.dtype), src, node.attr)
+        return self.store(self.done[node], node.dtype)
 
     def convert(self, node: Node, x: Node) -> Node:
         """CAST and BITCAST, to and from halves."""

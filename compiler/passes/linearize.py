@@ -11,10 +11,11 @@ _PROGRAM, _READ, _BUFFER, _INIT, _SET = Op.PROGRAM, Op.READ, Op.BUFFER, Op.INIT,
 _END, _IF, _ENDIF = Op.END, Op.IF, Op.ENDIF
 
 _RANGE, _LOOP, _ACC, _RESULT, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.RESULT, Op.WRITE
-_MULACC, _BARRIER = Op.MULACC, Op.BARRIER
+_MULACC, _BARRIER, _WMMA = Op.MULACC, Op.BARRIER, Op.WMMA
 _STRUCTURE = frozenset((_WRITE, _LOOP, _RANGE, _END, _RESULT, _BARRIER))
-_REORDERED = frozenset((_MULACC, _LOOP))
-_CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2}  # where such a step has the total so far
+_REORDERED = frozenset((_MULACC, _LOOP, _WMMA))
+# where such a step has the total so far
+_CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2, Op.WMMA: 2}
 _LEAVES = frozenset((Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL))
 _NOT_PLACED = frozenset((_RANGE, _ACC, Op.SINK)) | _LEAVES
 _Scope = Node | None  # the RANGE of a loop, or None: outside all loops
@@ -67,7 +68,7 @@ def _needs(node: Node) -> Sequence[Node]:
     A total comes before what is added to it, and the totals of a loop advance side by side: what
     one step of all of them shares is needed once, and not kept until the last total is done.
     """
-    if node.op is _MULACC:
+    if node.op is _MULACC or node.op is _WMMA:
         return node.src[2], node.src[0], node.src[1]
     ranges, inits, accs, values = loop_parts(node)
     chains = [_steps(value) for value in values]

@@ -10,6 +10,7 @@ from compiler.rules import Builder, combine, identity
 
 _LOOP, _RESULT, _RANGE, _ACC = Op.LOOP, Op.RESULT, Op.RANGE, Op.ACC
 _FOLD, _END, _ADD, _MUL, _MULACC = Op.FOLD, Op.END, Op.ADD, Op.MUL, Op.MULACC
+_WMMA = Op.WMMA
 _LOOPS = frozenset((_FOLD, _END))
 _FUSED = (FLOAT32, FLOAT64)  # of 16-bit floats the product is rounded before it is added
 _Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this copy of a loop)
@@ -170,6 +171,10 @@ class _Reduction:
     def chain(self, op: Op, total: Node, terms: Sequence[Node]) -> Node:
         """total op term op term ..."""
         for term in terms:
+            if op is _ADD and term.op is _WMMA:  # its own total is 0: it goes on with this one
+                src = (*term.src[:2], total)
+                total = self.builder.build(_WMMA, term.dtype, src, term.attr)
+                continue
             is_product = op is _ADD and term.op is _MUL and term.dtype.scalar in _FUSED
             if is_product and self.fused:
                 total = self.builder.build(_MULACC, term.dtype, (*term.src, total))

@@ -16,6 +16,7 @@ from compiler.kernel import (
     PadTo,
     Positional,
     Swap,
+    Tc,
     Unroll,
     Upcast,
     apply_all,
@@ -56,7 +57,7 @@ def test_swap_with_an_unknown_axis_is_a_reason(kernel_of):  # row 46
     assert why(kernel_of("matmul"), "SWAP g0 x9") == "no axis x9, the kernel has g0 g1 r0"
 
 
-@pytest.mark.parametrize("opt", [opt for opt in OPTS if opt not in (NoLocals, Swap, Lds)])
+@pytest.mark.parametrize("opt", [opt for opt in OPTS if opt not in (NoLocals, Swap, Lds, Tc)])
 @pytest.mark.parametrize("amount", [None, True, 1, 0, -4, 2.0, "4"])
 def test_an_amount_that_is_no_integer_above_one_is_refused(kernel_of, opt, amount):  # row 47
     axis = "r0" if opt in (Unroll, Group, GroupTop) else "g0"
@@ -155,7 +156,7 @@ def test_the_other_opts_count_all_axes(kernel_of, opt):  # row 45
 
 def test_an_opt_of_an_unknown_name_is_refused(kernel_of):
     assert Positional("STAGE", 0, 0).why_illegal(kernel_of("matmul"), OPENCL) == (
-        "is unknown, use one of UPCAST UNROLL LOCAL GROUP GROUPTOP PADTO SWAP NOLOCALS LDS"
+        "is unknown, use one of UPCAST UNROLL LOCAL GROUP GROUPTOP PADTO SWAP NOLOCALS LDS TC"
     )
 
 
@@ -400,7 +401,7 @@ def test_a_panel_fits_in_local_memory_whatever_follows(kernel_of):  # row 48
 def test_every_opt_has_a_legal_use(kernel_of):
     legal = (Upcast("g0", 4), Unroll("r0", 4), Local("g0", 4), Group("r0", 4), GroupTop("r0", 4),
              PadTo("g0", 5), Swap("g0", "g1"), NoLocals(), Lds(1))  # fmt: skip
-    assert [type(opt) for opt in legal] == list(OPTS)
+    assert [*[type(opt) for opt in legal], Tc] == list(OPTS)  # tests/passes/test_cores.py has TC's
     grouped = apply_all(kernel_of("matmul"), parse_opts("LOCAL g0 4"), OPENCL)
     kernels = [grouped if isinstance(opt, Lds) else kernel_of("matmul") for opt in legal]
     assert [

@@ -6,6 +6,7 @@ mean nothing. Accumulators are stack slots: LLVM's first pass turns them into re
 
 from compiler.backends.base import Argument
 from compiler.backends.describe import outermost_range
+from compiler.backends.llvm.cores import wmma
 from compiler.backends.llvm.elementwise import ELEMENTWISE_HANDLERS, Handler
 from compiler.backends.llvm.function import Function
 from compiler.backends.llvm.types import literal, memory_type, suffix, type_text, zero
@@ -234,6 +235,7 @@ def _endif(function: Function, node: Node) -> None:
 
 _HANDLERS: dict[Op, Handler] = {
     **ELEMENTWISE_HANDLERS,
+    Op.WMMA: wmma,
     Op.BUFFER: _parameter,
     Op.VAR: _parameter,
     Op.CONST: _const,

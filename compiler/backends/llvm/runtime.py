@@ -228,6 +228,7 @@ class HostDevice:
         return _executable(program, loaded, self.pool)
 
     def _load(self, program: Program) -> _Loaded:
+        _refuse_missing(program, self.host)
         image = self.compiler.object_file(program.source, program.name)
         self._libraries += 1
         library = llvm.JITLibraryBuilder().add_object_img(image).export_symbol(program.name)
@@ -244,6 +245,16 @@ class HostDevice:
         """The machine code of `program`, for people and llvm-mca."""
         with self._lock:
             return self.compiler.assembly(program.source, program.name)
+
+
+def _refuse_missing(program: Program, host: Host) -> None:
+    """LLVM ends the process on an instruction that the CPU does not have."""
+    has = host.features.split(",")
+    for feature in program.target.capabilities.cpu_features:
+        if f"+{feature}" not in has:
+            raise DeviceError(
+                f"{program.name}: {program.target.profile} needs {feature}, {host.cpu} has none"
+            )
 
 
 def _own(buffer: Buffer) -> HostBuffer:

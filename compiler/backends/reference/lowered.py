@@ -12,14 +12,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.backends.reference.arithmetic import Array, apply, identity, numpy_dtype
-from compiler.backends.reference.schedule import Block, Branch, Loop, Schedule, schedule
+from compiler.backends.reference.schedule import (
+    Block,
+    Branch,
+    Loop,
+    Schedule,
+    is_item,
+    schedule,
+)
 from compiler.backends.reference.views import size_of, variable
+from compiler.backends.reference.warps import multiply
 from compiler.errors import DeviceError
-from compiler.ir import ELEMENTWISE, AxisKind, Node, Op
+from compiler.ir import ELEMENTWISE, AxisKind, Node, Op, find_core
 
 TEMPORARY_ELEMENTS = 1 << 24  # of all steps of a chunk together
 LEAST_CHUNK = 1 << 12  # positions: fewer are not worth a walk over the steps
-_GROUP_KINDS = frozenset((AxisKind.LOCAL, AxisKind.GROUP))
 
 
 def run_lowered(root: Node, memory: dict[int, Array], variables: Mapping[str, int]) -> None:
@@ -41,17 +48,10 @@ def _count(block: Block) -> int:
     return sum([1 if isinstance(step, Node) else 1 + _count(step.body) for step in block])
 
 
-def _is_item(lane: Node) -> bool:
-    """Whether this index tells work items of one group apart."""
-    if lane.op is Op.SPECIAL:
-        return bool(lane.attr[0].startswith("local"))
-    return lane.attr[1] in _GROUP_KINDS
-
-
 def _is_cut(lane: Node) -> bool:
     """Whether different values of this index have nothing to do with each other."""
     if lane.op is Op.SPECIAL:
-        return not _is_item(lane)
+        return not is_item(lane)
     return lane.attr[1] is AxisKind.GLOBAL
 
 
@@ -109,9 +109,9 @@ class _Machine:
             index = np.arange(interval.start, interval.stop)
             self.values[lane] = index.astype(numpy_dtype(lane.dtype)).reshape(shape)
             local = np.arange(len(index)).reshape(shape)
-            if _is_item(lane):
+            if is_item(lane):
                 self.item = self.item * len(index) + local
-            else:
+            elif _is_cut(lane):  # all lanes of a work item share the memory of its group
                 self.group = self.group * len(index) + local
                 self.groups *= len(index)
         self.block(self.plan.body)
@@ -130,7 +130,9 @@ class _Machine:
     def loop(self, loop: Loop) -> None:
         if loop.node.op is Op.FOLD:
             start = np.asarray(identity(loop.node.attr[0], loop.node.dtype))
-            self.values[loop.node] = start.astype(numpy_dtype(loop.node.dtype))
+            start = start.astype(numpy_dtype(loop.node.dtype))
+            self.values[loop.node] = start[..., None] if loop.node.dtype.count > 1 else start
+        parts: list[Array] = []  # of a FRAGMENT
         for acc, init in zip(loop.accs, loop.inits, strict=False):
             self.values[acc] = self.values[init]
         counts = [range(_extent(node, self.variables)) for node in loop.ranges]
@@ -138,7 +140,12 @@ class _Machine:
             for node, index in zip(loop.ranges, indices, strict=True):
                 self.values[node] = np.asarray(index, numpy_dtype(node.dtype))
             self.block(loop.body)
-            self.advance(loop)
+            if loop.node.op is Op.FRAGMENT:
+                parts.append(self.values[loop.values[0]])
+            else:
+                self.advance(loop)
+        if parts:
+            self.values[loop.node] = np.stack(np.broadcast_arrays(*parts), axis=-1)
 
     def advance(self, loop: Loop) -> None:
         """The end of an iteration of a graph's loop."""
@@ -183,6 +190,34 @@ class _Machine:
 
     def lane(self, node: Node) -> None:
         self.values[node] = self.values[node.src[0]][..., node.attr[0]]
+
+    def element(self, node: Node) -> None:
+        vector, place = self.values[node.src[0]], np.zeros((), np.int64)
+        for axis in node.src[1:]:
+            place = place * _extent(axis, self.variables) + self.values[axis]
+        shape = np.broadcast_shapes(vector.shape[:-1], place.shape)
+        vector = np.broadcast_to(vector, (*shape, vector.shape[-1]))
+        place = np.broadcast_to(place, shape)[..., None]
+        self.values[node] = np.take_along_axis(vector, place, axis=-1)[..., 0]
+
+    def wmma(self, node: Node) -> None:
+        """Work items of a warp are neighbours in their group: they are the last of its indices."""
+        core = find_core(node.attr[0])
+        assert core is not None, "the stage is verified"
+        sizes = [cut.stop - cut.start for cut in self.intervals]
+        items = [self.plan.lanes.index(lane) for lane in self.plan.items]
+        others = [number for number in range(len(sizes)) if number not in items]
+        order = (*others, *items)
+        outer = [sizes[number] for number in others]
+        held: list[Array] = []
+        for child in node.src:
+            value = np.broadcast_to(self.values[child], (*sizes, child.dtype.count))
+            value = value.transpose((*order, len(sizes)))
+            held.append(value.reshape((*outer, -1, core.items, child.dtype.count)))
+        result = multiply(core, *held)
+        result = result.reshape([*[sizes[number] for number in order], node.dtype.count])
+        back = [order.index(number) for number in range(len(sizes))]
+        self.values[node] = result.transpose((*back, len(sizes)))
 
     def assign(self, node: Node) -> None:
         acc, new = node.src[0], self.values[node.src[1]]
@@ -327,6 +362,8 @@ _STEPS: dict[Op, Callable[[_Machine, Node], None]] = {
     Op.SPLAT: _Machine.splat,
     Op.STACK: _Machine.stack,
     Op.LANE: _Machine.lane,
+    Op.ELEMENT: _Machine.element,
+    Op.WMMA: _Machine.wmma,
     Op.INIT: _Machine.assign,
     Op.SET: _Machine.assign,
     Op.RESULT: _Machine.result,

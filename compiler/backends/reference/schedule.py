@@ -1,10 +1,13 @@
 """Lowered stages as nested blocks of steps: graphs with FOLD or LOOP, and PROGRAMs."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from compiler.ir import AxisKind, Node, Op, loop_parts, toposort
+
+_GROUP_KINDS = frozenset((AxisKind.LOCAL, AxisKind.GROUP))
+_KINDS = tuple(AxisKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,36 @@ Block: TypeAlias = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A stage as blocks; `lanes` are the RANGEs and SPECIALs that are array dimensions."""
+    """A stage as blocks; `lanes` are the RANGEs and SPECIALs that are array dimensions.
+
+    `items` are those that number the work items of a group, the last one fastest.
+    """
 
     lanes: tuple[Node, ...]
     body: Block
+    items: tuple[Node, ...] = ()
 
 
 def schedule(root: Node) -> Schedule:
     """The steps of a lowered stage."""
-    return _linear(root) if root.op is Op.PROGRAM else _graph(root)
+    plan = _linear(root) if root.op is Op.PROGRAM else _graph(root)
+    places = {name: at for at, (name, _) in enumerate(root.attr[0])} if root.op is Op.SINK else {}
+    items = [lane for lane in plan.lanes if is_item(lane)]
+    return replace(plan, items=tuple(sorted(items, key=lambda lane: _depth(lane, places))))
+
+
+def is_item(lane: Node) -> bool:
+    """Whether this index tells work items of one group apart."""
+    if lane.op is Op.SPECIAL:
+        return bool(lane.attr[0].startswith("local"))
+    return lane.attr[1] in _GROUP_KINDS
+
+
+def _depth(lane: Node, places: Mapping[str, int]) -> tuple[int, int]:
+    """The order in which indices are nested; hardware numbers them from the inside."""
+    if lane.op is Op.SPECIAL:
+        return 0, -int(lane.attr[0][-1])
+    return _KINDS.index(lane.attr[1]), places.get(lane.attr[0], len(places))
 
 
 # --- graphs ---
@@ -56,6 +80,8 @@ def _bound(node: Node) -> tuple[Node, ...]:
     """What a FOLD or LOOP binds: its ranges and accumulators. An END binds its range."""
     if node.op is Op.END:
         return node.src[:1]
+    if node.op is Op.FRAGMENT:
+        return node.src[1:]
     if node.op is Op.FOLD:
         return node.src[node.attr[1] :]
     ranges, _, accs, _ = loop_parts(node)
@@ -66,10 +92,12 @@ def _inner(node: Node) -> tuple[Node, ...]:
     """What a FOLD, LOOP or END evaluates in every iteration."""
     if node.op is Op.END:
         return node.src[1:]
+    if node.op is Op.FRAGMENT:
+        return node.src[:1]
     return node.src[: node.attr[1]] if node.op is Op.FOLD else loop_parts(node)[3]
 
 
-_LOOPS = frozenset((Op.FOLD, Op.LOOP, Op.END))
+_LOOPS = frozenset((Op.FOLD, Op.FRAGMENT, Op.LOOP, Op.END))
 
 
 def _graph(root: Node) -> Schedule:
@@ -92,6 +120,8 @@ def _graph(root: Node) -> Schedule:
 def _make_loop(node: Node, body: Block) -> Loop:
     if node.op is Op.END:
         return Loop(node, node.src[:1], body)
+    if node.op is Op.FRAGMENT:
+        return Loop(node, node.src[1:], body, (), (), node.src[:1])
     if node.op is Op.FOLD:
         terms = node.attr[1]
         return Loop(node, node.src[terms:], body, (), (node,), node.src[:terms])
@@ -107,7 +137,7 @@ def _free_variables(order: list[Node], owned: set[Node]) -> dict[Node, frozenset
         below = nothing.union(*[free[child] for child in node.src]) if node.src else nothing
         if node in owned:
             below |= {node}
-        elif node.op is Op.FOLD or node.op is Op.END:
+        elif node.op is Op.FOLD or node.op is Op.FRAGMENT or node.op is Op.END:
             below -= frozenset(_bound(node))
         elif node.op is Op.LOOP:
             inner = nothing.union(*[free[child] for child in _inner(node)])

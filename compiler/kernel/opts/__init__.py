@@ -7,12 +7,13 @@ from compiler.kernel.opts.local import Local
 from compiler.kernel.opts.no_locals import NoLocals
 from compiler.kernel.opts.pad_to import PadTo
 from compiler.kernel.opts.swap import Swap
+from compiler.kernel.opts.tc import Tc
 from compiler.kernel.opts.unroll import MAX_UNROLL, Unroll
 from compiler.kernel.opts.upcast import Upcast
 
-OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds)
+OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds, Tc)
 
 __all__ = [
     "MAX_UNROLL", "OPTS", "Group", "GroupTop", "Lds", "Local", "NoLocals", "PadTo", "Swap",
-    "Unroll", "Upcast",
+    "Tc", "Unroll", "Upcast",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Cutting an axis in two and giving one piece another kind: what most opts do, and when."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -21,6 +22,8 @@ def find_axis(kernel: Kernel, name: str, kinds: tuple[AxisKind, ...], needs: str
     if axis is None:
         known = " ".join([other.name for other in kernel.axes]) or "no axis"
         return f"no axis {name}, the kernel has {known}"
+    if kernel.tile is not None and name in kernel.tile.axes:
+        return f"{name} belongs to the tensor core {kernel.tile.core.name}"
     if axis.kind not in kinds:
         return f"needs {needs}, {name} is {axis.kind.name}"
     return axis
@@ -64,19 +67,20 @@ def cut(kernel: Kernel, name: str, amount: int, kind: AxisKind, side: Side, opt:
     else:
         outer_size = amount if side is Side.OUTER else axis.size // amount
         inner_size = axis.size // outer_size
-        outer_name, inner_name = _piece_name(kernel, name, ".o"), _piece_name(kernel, name, ".i")
+        outer_name, inner_name = piece_name(kernel, name, ".o"), piece_name(kernel, name, ".i")
         outer = replace(axis, name=outer_name, size=outer_size, step=axis.step * inner_size)
         inner = replace(axis, name=inner_name, size=inner_size)
         piece, left = (inner, outer) if side is Side.INNER else (outer, inner)
         piece, rest = replace(piece, kind=kind), (left,)
     at = kernel.axes.index(axis)
     axes = (*kernel.axes[:at], *rest, *kernel.axes[at + 1 :], piece)
-    return replace(kernel, axes=in_nesting_order(axes), applied=(*kernel.applied, opt))
+    last = () if kernel.tile is None else kernel.tile.items
+    return replace(kernel, axes=in_nesting_order(axes, last), applied=(*kernel.applied, opt))
 
 
-def _piece_name(kernel: Kernel, name: str, suffix: str) -> str:
-    """NAME.o or NAME.i, unless the AST happens to have an axis of that name."""
-    taken = {axis.name for axis in kernel.axes} | {pad.name for pad in kernel.pads}
+def piece_name(kernel: Kernel, name: str, suffix: str, made: Sequence[Axis] = ()) -> str:
+    """NAME.o or NAME.i, unless there is an axis of that name, also among those just `made`."""
+    taken = {axis.name for axis in (*kernel.axes, *made)} | {pad.name for pad in kernel.pads}
     taken |= {known for known, _ in kernel.domain}
     piece = name + suffix
     while piece in taken:

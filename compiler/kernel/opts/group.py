@@ -35,6 +35,8 @@ def why_ungroupable(kernel: Kernel, target: Target, name: str, amount: int) -> s
     axis = find_axis(kernel, name, (AxisKind.REDUCE,), "a reduce axis that is still a loop")
     if isinstance(axis, str):
         return axis
+    if kernel.tile is not None:
+        return f"{kernel.tile.core.name} adds up in one work-group, use UNROLL"
     closed = [reduced for node in reduces(kernel) for reduced in node.attr[1]]
     twice = [reduced for reduced in dict.fromkeys(closed) if closed.count(reduced) > 1]
     if twice:

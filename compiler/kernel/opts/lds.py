@@ -24,6 +24,8 @@ class Lds:
     def why_illegal(self, kernel: Kernel, target: Target) -> str | None:
         if target.capabilities.shared_bytes == 0:
             return f"{target.backend} has no local memory, leave it out"
+        if kernel.tile is not None:
+            return f"{kernel.tile.core.name} reads by its layout, leave it out"
         if target.capabilities.has_local and not kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP):
             return "the kernel has no work-groups to share a panel, apply LOCAL first"
         if not isinstance(self.buffer, int) or isinstance(self.buffer, bool):

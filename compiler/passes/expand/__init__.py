@@ -7,6 +7,7 @@ becomes of the axis that is a vector.
 from compiler.ir import DType, Node, Op, const, intern
 from compiler.passes.context import Context
 from compiler.passes.expand.folds import folds
+from compiler.passes.expand.fragments import elements, fragments
 from compiler.passes.expand.lanes import COLLECTORS, choose_vector_axis, find_lanes, too_large
 from compiler.passes.expand.layout import (
     EACH,
@@ -22,6 +23,7 @@ from compiler.passes.expand.memory import reads, writes
 from compiler.passes.expand.variants import Variants
 
 _RANGE, _READ, _WRITE, _FOLD = Op.RANGE, Op.READ, Op.WRITE, Op.FOLD
+_FRAGMENT, _ELEMENT = Op.FRAGMENT, Op.ELEMENT
 
 
 def expand(root: Node, context: Context) -> Node:
@@ -54,6 +56,10 @@ def _variants(made: Variants, node: Node, form: Form) -> list[Node]:
         return [intern(op, node.dtype, tuple(every), node.attr)]
     if op is _FOLD:
         return folds(made, node, form)
+    if op is _FRAGMENT:
+        return fragments(made, node)
+    if op is _ELEMENT:
+        return elements(made, node, form)
     if op is _READ and form is VECTOR and made.layout.on_vector(node):
         return reads(made, node)
     return _plain(made, node, form)

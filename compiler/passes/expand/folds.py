@@ -15,13 +15,14 @@ def folds(made: Variants, node: Node, form: Form) -> list[Node]:
     if layout.is_closed_by(node):
         return _closing_folds(made, node, ranges, [axis for axis in own if axis != layout.axis])
     depends = layout.lanes.depends[node]
-    columns = [_term_rows(made, child, depends, own, form) for child in node.src[:terms]]
+    columns = [term_rows(made, child, depends, own, form) for child in node.src[:terms]]
     is_vector = form is VECTOR and layout.on_vector(node)
     widths = made.widths(depends) if is_vector else [1] * len(columns[0])
     found: list[Node] = []
     for index, width in enumerate(widths):
         values = [v for row in zip(*[c[index] for c in columns], strict=True) for v in row]
-        found.append(_fold(node, [made.widened(v, width) for v in values], ranges))
+        full = [made.widened(v, width) for v in values] if is_vector else values
+        found.append(_fold(node, full, ranges))
     return found
 
 
@@ -33,7 +34,7 @@ def _closing_folds(made: Variants, node: Node, ranges: list[Node], own: list[int
     layout, depends = made.layout, made.layout.lanes.depends[node]
     assert layout.axis is not None
     inner = depends | 1 << layout.axis
-    columns = [_term_rows(made, child, inner, own, VECTOR) for child in node.src[: node.attr[1]]]
+    columns = [term_rows(made, child, inner, own, VECTOR) for child in node.src[: node.attr[1]]]
     totals: list[list[Node]] = [[] for _ in range(layout.count(depends, VECTOR))]
     owners = layout.project(inner, depends, VECTOR)
     for index, (owner, width) in enumerate(zip(owners, made.widths(inner), strict=True)):
@@ -43,7 +44,7 @@ def _closing_folds(made: Variants, node: Node, ranges: list[Node], own: list[int
     return [_fold(node, lanes, []) for lanes in totals]
 
 
-def _term_rows(
+def term_rows(
     made: Variants, term: Node, depends: int, own: list[int], form: Form
 ) -> list[list[Node]]:
     """For each variant over `depends`, the values of `term` at each combination of `own`."""

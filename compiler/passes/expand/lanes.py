@@ -9,6 +9,7 @@ from compiler.ir import AxisKind, Node, Op, const, toposort
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
+_FRAGMENT = Op.FRAGMENT
 _KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
 _BUFFER, _ACCESSES = Op.BUFFER, frozenset((_READ, _WRITE))
 COLLECTORS = frozenset((Op.SINK, Op.BARRIER, Op.END, Op.AFTER))  # hold all lanes of their sources
@@ -60,8 +61,8 @@ def _dependences(order: Sequence[Node], axes: Sequence[Node]) -> dict[Node, int]
         elif op not in COLLECTORS:
             for child in node.src:
                 found |= depends[child]
-            if found and op is _FOLD:
-                for child in node.src[node.attr[1] :]:
+            if found and (op is _FOLD or op is _FRAGMENT):
+                for child in node.src[1 if op is _FRAGMENT else node.attr[1] :]:
                     found &= ~bits.get(child, 0)
         depends[node] = found
     return depends
@@ -93,9 +94,11 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
     """
     accesses = [node for node in order if node.op in _ACCESSES and node.src[0].op is _BUFFER]
     scores = [_score(accesses, axis, lanes, b) for axis in range(len(lanes.axes))]
-    worthy = [axis for axis, (contiguous, _, _) in enumerate(scores) if contiguous]
+    barred = _barred(order, lanes)
+    free = [axis for axis in range(len(lanes.axes)) if not barred >> axis & 1]
+    worthy = [axis for axis in free if scores[axis][0]]
     if not worthy:  # next best: neighbours with gates of their own
-        worthy = [axis for axis, (_, masked, _) in enumerate(scores) if masked]
+        worthy = [axis for axis in free if scores[axis][1]]
     if not worthy:
         return None
 
@@ -119,6 +122,18 @@ def _elements(accesses: Sequence[Node], axis: int, lanes: Lanes) -> int:
             loops = [n for n in toposort(node.src[1]) if n.op is _RANGE and n.src[0].is_const]
             total += prod([int(loop.src[0].value) for loop in loops])
     return total
+
+
+def _barred(order: Sequence[Node], lanes: Lanes) -> int:
+    """The axes of operands of tensor cores, which are vectors already: a bit set."""
+    bits = 0
+    for node in order:
+        if node.op is Op.WMMA:
+            bits |= lanes.depends[node]
+        elif node.op is _FRAGMENT:
+            for axis in node.src[1:]:
+                bits |= 1 << lanes.number(axis)
+    return bits
 
 
 def _score(accesses: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tuple[int, int, int]:

@@ -132,6 +132,8 @@ def _demands(node: Node, wanted: int, layout: Layout) -> list[tuple[Node, int]]:
         found = _address(node, layout) if wanted & 1 << VECTOR else []
         scalar = wanted & ~(1 << VECTOR)
         return [*found, *[(child, scalar) for child in node.src[1:]]]
+    if node.op is Op.ELEMENT:
+        return []  # its ranges count lanes of a vector that does not depend on them
     if node.op in COLLECTORS or (node.op is _FOLD and layout.is_closed_by(node)):
         wanted = 1 << VECTOR
     return [(child, wanted) for child in node.src]
