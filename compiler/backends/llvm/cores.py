@@ -16,7 +16,7 @@ def wmma(function: Function, node: Node) -> None:
     writer = WRITERS.get(node.attr[0])
     if writer is None:
         raise function.refuse(node, f"core {node.attr[0]} is none of this CPU")
-    a, b, c = [function.operand(child) for child in node.src]
+    a, b, c = [function.text[child] for child in node.src]
     writer(function, node, (a, b, c))
 
 
