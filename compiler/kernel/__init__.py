@@ -5,7 +5,7 @@ from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.colours import COLOURS, Role, coloured_shape, role_of, visible_length
 from compiler.kernel.from_ast import from_ast
-from compiler.kernel.heuristics import HEURISTICS, choose
+from compiler.kernel.heuristics import HEURISTICS, Decision, choose, decisions
 from compiler.kernel.kernel import Kernel, Opt, buffers, iterations, reduces, variables
 from compiler.kernel.naming import kernel_name
 from compiler.kernel.opts import (
@@ -26,10 +26,10 @@ from compiler.kernel.spelling import format_opt, format_opts, parse_opt, parse_o
 from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
-    "COLOURS", "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Group",
-    "GroupTop", "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role",
-    "Swap", "Tc", "Unroll", "Upcast",
-    "accesses", "apply_all", "buffers", "choose", "coloured_shape", "format_opt", "format_opts",
-    "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve",
-    "role_of", "to_nodes", "to_positional", "variables", "visible_length",
+    "COLOURS", "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Decision",
+    "Group", "GroupTop", "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional",
+    "Role", "Swap", "Tc", "Unroll", "Upcast",
+    "accesses", "apply_all", "buffers", "choose", "coloured_shape", "decisions", "format_opt",
+    "format_opts", "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces",
+    "resolve", "role_of", "to_nodes", "to_positional", "variables", "visible_length",
 ]  # fmt: skip

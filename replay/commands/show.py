@@ -1,6 +1,8 @@
 """`replay show`: all of one record."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -8,29 +10,71 @@ import msgspec
 from corpus import KernelRecord, Unreadable, open_reader, resolve_key
 from replay.commands.common import corpus_option, print_json, with_errors
 from replay.diff import show_opts
-from replay.errors import ReplayError
+from replay.errors import ReplayError, UsageError
+from replay.invocation import Invocation
 from replay.text import one_line, printable
+
+if TYPE_CHECKING:
+    from compiler.explain import Explained
 
 
 @click.command("show")
 @click.argument("key")
 @corpus_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--stages", is_flag=True, help="Compile it here, and print what every step makes.")
+@click.option("--opts", help="With --stages: these opts, parted by `;`; else those it had.")
+@click.option("--trace", is_flag=True, help="With --stages: every application of a rule.")
+@click.option(
+    "--rewrite-limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --stages: stop rules after N applications.",
+)
+@click.pass_obj
 @with_errors
-def command(key: str, corpus_path: Path, *, as_json: bool) -> int:
+def command(
+    invocation: Invocation,
+    key: str,
+    corpus_path: Path,
+    opts: str | None,
+    rewrite_limit: int | None,
+    *,
+    as_json: bool,
+    stages: bool,
+    trace: bool,
+) -> int:
     """Print all of the record whose key begins with KEY."""
+    if not stages and (trace or opts is not None or rewrite_limit is not None):
+        raise UsageError("show: --opts, --trace and --rewrite-limit need --stages")
+    if stages and as_json:
+        raise UsageError("show: --stages prints no JSON; leave out --json")
     with open_reader(corpus_path) as reader:
         whole_key = resolve_key(reader, key)
         item = reader.read(whole_key)
     if item is None or isinstance(item, Unreadable):
         reason = item.reason if item else "gone"
         raise ReplayError(f"record {whole_key}: unreadable: {reason}; see `replay corpus check`")
+    if stages:
+        steps = import_module("replay.steps")  # the compiler: other uses do without
+        how = steps.How(opts, rewrite_limit, traces=trace)
+        return _print_steps(steps.explain_record(item.record, how), invocation)
     if as_json:
         print_json({"key": whole_key, **msgspec.to_builtins(item.record)})
         return 0
     for line in _lines(whole_key, item.record):
         click.echo(printable(line))
     return 0
+
+
+def _print_steps(explained: "Explained", invocation: Invocation) -> int:
+    is_plain = bool(invocation.environ.get("NO_COLOR"))
+    for section in explained.sections:
+        click.echo(f"{section.text()}\n", color=False if is_plain else None)
+    if explained.error is None:
+        return 0
+    click.echo(f"error: {printable(explained.error)}", err=True)
+    return 1
 
 
 def _lines(key: str, record: KernelRecord) -> list[str]:

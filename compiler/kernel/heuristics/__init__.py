@@ -1,6 +1,6 @@
 """Default opts, by heuristics in order. To add one: write a function, list it in HEURISTICS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from compiler.ir import toposort
@@ -44,18 +44,44 @@ HEURISTICS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The opts that one heuristic added, by name."""
+
+    heuristic: str
+    opts: tuple[Opt, ...]
+
+
 def choose(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt, ...]:
     """The opts for a kernel that has none; always legal, a function of the arguments alone."""
+    after = [chosen for _, chosen in _steps(kernel, target, options)]
+    return after[-1].applied if after else ()
+
+
+def decisions(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Decision, ...]:
+    """What each heuristic that `choose` asks says, in order."""
+    found: list[Decision] = []
+    known = len(kernel.applied)
+    for heuristic, chosen in _steps(kernel, target, options):
+        found.append(Decision(heuristic.choose.__name__.strip("_"), chosen.applied[known:]))
+        known = len(chosen.applied)
+    return tuple(found)
+
+
+def _steps(
+    kernel: Kernel, target: Target, options: CompileOptions
+) -> Iterator[tuple[Heuristic, Kernel]]:
+    """The kernel after each heuristic, down to one that is the last."""
     if options.schedule.heuristics is Heuristics.NONE:
-        return ()
+        return
     schedule = _fitted(options.schedule, target)
     draft = Draft(kernel, target, schedule, accesses(kernel), len(toposort(kernel.ast)))
     for heuristic in HEURISTICS:
         chosen = heuristic.choose(draft)
+        yield heuristic, chosen.kernel
         if heuristic.is_last and chosen is not draft:
-            return chosen.kernel.applied
+            return
         draft = chosen
-    return draft.kernel.applied
 
 
 def _fitted(options: ScheduleOptions, target: Target) -> ScheduleOptions:
@@ -67,4 +93,4 @@ def _fitted(options: ScheduleOptions, target: Target) -> ScheduleOptions:
     return replace(options, vector_lanes=lanes, tile_registers=registers)
 
 
-__all__ = ["HEURISTICS", "Heuristic", "choose"]
+__all__ = ["HEURISTICS", "Decision", "Heuristic", "choose", "decisions"]

@@ -1,0 +1,199 @@
+"""The sections of an explanation, in order. To add one: a function, called where it belongs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from compiler.backends import Program, open_device
+from compiler.compile import compile_kernel
+from compiler.compiled import Compiled
+from compiler.errors import CompilerError, DeviceError
+from compiler.explain.question import Question
+from compiler.ir import print_node
+from compiler.kernel import (
+    Kernel,
+    Opt,
+    apply_all,
+    coloured_shape,
+    decisions,
+    format_opt,
+    format_opts,
+    from_ast,
+    role_of,
+)
+from compiler.options import DEFAULT, flatten
+from compiler.rules import Application
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of an explanation."""
+
+    title: str
+    lines: tuple[str, ...]
+
+    def text(self) -> str:
+        """Title and lines, as a terminal shows them."""
+        return "\n".join([f"== {self.title}", *self.lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """All that can be said of a question; `error` is why it ends before the source."""
+
+    sections: tuple[Section, ...]
+    error: str | None = None
+
+
+def explain(question: Question) -> Explained:
+    """Compile what is asked, as far as that goes, and describe every step."""
+    sections: list[Section] = []
+    try:
+        for section in _sections(question):
+            sections.append(section)
+    except CompilerError as error:
+        return Explained(tuple(sections), str(error))
+    return Explained(tuple(sections))
+
+
+def _sections(question: Question) -> Iterator[Section]:
+    """The sections one by one, so that those before an error are there."""
+    yield _asked(question)
+    yield Section("ast", _lines(print_node(question.ast)))
+    kernel = from_ast(question.ast)
+    yield _loops("loops before opts", kernel)
+    if question.opts is None:
+        yield _choices(kernel, question)
+    else:
+        yield _opts(kernel, question, question.opts)
+    trace: list[Application] = []
+    compiled = compile_kernel(
+        question.ast,
+        question.target,
+        question.options,
+        question.opts,
+        trace=trace,
+        rewrite_limit=question.rewrite_limit,
+    )
+    yield _loops("loops", apply_all(kernel, compiled.applied, question.target))
+    yield from _stages(compiled)
+    yield _rules(trace)
+    if question.traces:
+        yield _trace(trace)
+    yield _launch(compiled)
+    yield Section("source", _lines(compiled.program.source))
+    yield Section("asm", _lines(_assembly(compiled.program)))
+
+
+def _asked(question: Question) -> Section:
+    default = flatten(DEFAULT)
+    others = [
+        f"{name}={value!r}"
+        for name, value in flatten(question.options).items()
+        if value != default[name]
+    ]
+    opts = question.opts
+    lines = [
+        f"target   {question.target.backend}/{question.target.profile}",
+        f"options  {', '.join(others) or 'default'}",
+        f"opts     {'free' if opts is None else format_opts(opts) or 'none'}",
+    ]
+    if question.rewrite_limit is not None:
+        lines.append(f"limit    {question.rewrite_limit} applications of rules")
+    return Section("question", tuple(lines))
+
+
+def _loops(title: str, kernel: Kernel) -> Section:
+    """The loops, outermost first, then what has been padded and staged."""
+    lines = [coloured_shape(kernel)]
+    lines += [f"{axis}  ({role_of(kernel, axis).value})" for axis in kernel.axes]
+    lines += [f"padded {pad}" for pad in kernel.pads]
+    lines += [f"staged data{slot}" for slot in kernel.staged]
+    return Section(title, tuple(lines))
+
+
+def _choices(kernel: Kernel, question: Question) -> Section:
+    """What each heuristic chose; one that is not named was not asked any more."""
+    lines = [
+        f"{decision.heuristic:<14} {format_opts(decision.opts) or 'nothing'}"
+        for decision in decisions(kernel, question.target, question.options)
+    ]
+    return Section("heuristics", tuple(lines) or ("off",))
+
+
+def _opts(kernel: Kernel, question: Question, opts: tuple[Opt, ...]) -> Section:
+    """Each opt and the shape it leads to, down to the first that is illegal."""
+    lines: list[str] = []
+    for opt in opts:
+        reason = opt.why_illegal(kernel, question.target)
+        if reason is not None:
+            lines.append(f"{format_opt(opt):<18} illegal: {reason}")
+            break
+        kernel = opt.apply(kernel)
+        named = format_opt(kernel.applied[-1])
+        name = "" if named == format_opt(opt) else f" as {named}"
+        lines.append(f"{format_opt(opt):<18} legal{name}: {coloured_shape(kernel, is_dense=True)}")
+    return Section("opts", tuple(lines) or ("none",))
+
+
+def _stages(compiled: Compiled) -> Iterator[Section]:
+    """The text after each pass, once where passes left it as it was."""
+    before = None
+    for stage in compiled.stages:
+        is_same = stage.node is before
+        lines = ("(unchanged)",) if is_same else _lines(stage.text())
+        yield Section(f"stage {stage.name}", lines)
+        before = stage.node
+
+
+def _rules(trace: list[Application]) -> Section:
+    """How often each rule was applied, the most frequent first."""
+    counts = Counter(application.rule for application in trace)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"{count:>6}  {rule}" for rule, count in ordered]
+    return Section(f"rules: {len(trace)} applications", tuple(lines) or ("none",))
+
+
+def _trace(trace: list[Application]) -> Section:
+    """Every application, numbered as --rewrite-limit counts: N stops after application N."""
+    lines: list[str] = []
+    for number, application in enumerate(trace, 1):
+        lines.append(f"{number}  {application.rule}")
+        for sign, node in (("-", application.before), ("+", application.after)):
+            lines += [f"    {sign} {line}" for line in _lines(print_node(node))[1:]]
+    return Section("trace", tuple(lines))
+
+
+def _launch(compiled: Compiled) -> Section:
+    program = compiled.program
+    launch, work = program.launch, program.estimates
+    arguments = [
+        f"argument   {each.name} {each.dtype} {each.role.value}" for each in program.arguments
+    ]
+    lines = [
+        f"name       {program.name}",
+        f"applied    {format_opts(compiled.applied) or 'none'}",
+        f"launch     global {launch.global_size} local {launch.local_size}",
+        *arguments,
+        f"estimates  {work.flops} flops, {work.bytes} bytes",
+    ]
+    return Section("program", tuple(lines))
+
+
+def _assembly(program: Program) -> str:
+    """The machine code of a program for the machine at hand, or why there is none."""
+    try:
+        device = open_device(program.target.backend)
+    except DeviceError as error:
+        return f"none: {error}"
+    if device.target != program.target:
+        here = device.target.profile
+        return f"none: this machine is {here}, the program is for {program.target.profile}"
+    assembly: Callable[[Program], str] | None = getattr(device, "assembly", None)
+    if assembly is None:
+        return f"none: {program.target.backend} shows no machine code"
+    return assembly(program)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.rstrip("\n").split("\n"))

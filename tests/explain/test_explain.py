@@ -1,0 +1,106 @@
+"""`python -m compiler.explain`: what was chosen and why, down to the machine code."""
+
+import subprocess
+import sys
+
+import pytest
+
+from compiler.compile import compile_kernel
+from compiler.explain import Question, explain
+from compiler.ir import parse_node
+from compiler.kernel import choose, decisions, from_ast, parse_opts
+from compiler.options import DEFAULT
+from compiler.passes import PIPELINE
+from compiler.target import LLVM, OPENCL, REFERENCE
+
+TEXT = """ir 1
+%0 = BUFFER float32 slot=0 size=12
+%1 = BUFFER float32 slot=1 size=144
+%2 = LOAD float32 %1 view=[(12,12):(12,1)]
+%3 = REDUCE float32 %2 op=ADD axes=(r0)
+%4 = STORE void %0 %3 view=[(12,12):(1,0)]
+%5 = SINK void %4 axes=(g0:12,r0:12)
+"""
+AST = parse_node(TEXT)
+
+
+def sections(question):
+    explained = explain(question)
+    return {section.title: section.lines for section in explained.sections}, explained.error
+
+
+def command(*words):
+    line = [sys.executable, "-m", "compiler.explain", *words]
+    return subprocess.run(line, input=TEXT, capture_output=True, text=True, check=False)
+
+
+def test_every_pass_of_the_pipeline_has_its_stage():
+    found, _ = sections(Question(AST, LLVM))
+    stages = [title.split()[1] for title in found if title.startswith("stage ")]
+    assert stages == ["nodes", *[step.name for step in PIPELINE]]
+
+
+def test_the_source_is_what_the_compiler_makes():
+    found, _ = sections(Question(AST, OPENCL))
+    assert "\n".join(found["source"]) == compile_kernel(AST, OPENCL).program.source.rstrip("\n")
+
+
+def test_machine_code_is_shown_on_llvm():
+    found, _ = sections(Question(AST, LLVM))
+    name = compile_kernel(AST, LLVM).program.name
+    assert f"{name}:" in found["asm"]
+
+
+def test_each_opt_is_legal_or_has_its_reason_and_nothing_follows_that():
+    opts = parse_opts("UPCAST 0 4; LOCAL 1 8; UNROLL 0 4")
+    found, error = sections(Question(AST, LLVM, opts=opts))
+    legal, illegal = found["opts"]
+    assert "legal as UPCAST g0 4" in legal
+    assert " ".join(illegal.split()) == "LOCAL 1 8 illegal: llvm has no work-groups, use UPCAST"
+    assert error == "LOCAL 1 8: llvm has no work-groups, use UPCAST"
+    assert "source" not in found
+
+
+@pytest.mark.parametrize("target", [LLVM, OPENCL], ids=lambda target: target.backend)
+def test_what_the_heuristics_decide_together_is_the_choice(target):
+    kernel = from_ast(AST)
+    added = [opt for step in decisions(kernel, target, DEFAULT) for opt in step.opts]
+    assert tuple(added) == choose(kernel, target, DEFAULT) != ()
+
+
+def test_a_trace_has_as_many_entries_as_rewrites_are_counted():
+    found, _ = sections(Question(AST, LLVM, traces=True))
+    numbered = [line for line in found["trace"] if line[0].isdigit()]
+    assert len(numbered) == compile_kernel(AST, LLVM).rewrites > 0
+
+
+def test_a_rewrite_limit_stops_the_rules():
+    found, error = sections(Question(AST, LLVM, rewrite_limit=2))
+    assert error is None
+    assert "rules: 2 applications" in found
+
+
+def test_the_reference_runs_the_ast_and_has_no_stages():
+    found, error = sections(Question(AST, REFERENCE))
+    assert error is None
+    assert not [title for title in found if title.startswith("stage ")]
+
+
+def test_the_command_reads_an_ast_and_options_and_prints_no_colours_to_a_pipe():
+    done = command("-", "--opts", "UPCAST g0 4", "--option", "math.fma=false")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "options  math.fma=False" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_the_command_says_why_an_opt_is_illegal_and_exits_with_1():
+    done = command("-", "--opts", "UPCAST g0 5")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: UPCAST g0 5: 5 does not divide g0 of size 12")
+
+
+@pytest.mark.parametrize(
+    "words", [["/no/such/file"], ["-", "--target", "vax"], ["-", "--opts", "X"]]
+)
+def test_what_is_no_question_exits_with_2(words):
+    assert command(*words).returncode == 2
