@@ -129,7 +129,7 @@ def _opts(kernel: Kernel, question: Question, opts: tuple[Opt, ...]) -> Section:
         if reason is not None:
             lines.append(f"{format_opt(opt):<18} illegal: {reason}")
             break
-        kernel = opt.apply(kernel)
+        kernel = apply_all(kernel, (opt,), question.target)  # a TC only a target can resolve
         named = format_opt(kernel.applied[-1])
         name = "" if named == format_opt(opt) else f" as {named}"
         lines.append(f"{format_opt(opt):<18} legal{name}: {coloured_shape(kernel, is_dense=True)}")

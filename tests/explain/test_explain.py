@@ -57,7 +57,8 @@ def test_each_opt_is_legal_or_has_its_reason_and_nothing_follows_that():
     legal, illegal = found["opts"]
     assert "legal as UPCAST g0 4" in legal
     assert " ".join(illegal.split()) == "LOCAL 1 8 illegal: llvm has no work-groups, use UPCAST"
-    assert error == "LOCAL 1 8: llvm has no work-groups, use UPCAST"
+    assert error is not None
+    assert error.endswith(": llvm has no work-groups, use UPCAST")
     assert "source" not in found
 
 
