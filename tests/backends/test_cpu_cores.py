@@ -15,7 +15,7 @@ CORES = ["cpu.outer16x16.f32", "cpu.dpbf16ps", "cpu.vpdpbusd"]
 
 
 @pytest.mark.parametrize("name", CORES)
-def test_the_host_gives_the_bits_of_the_reference(name):  # rows 36 and 41
+def test_the_host_gives_the_bits_of_the_reference(name):  # row 36
     core, shape = find_core(name), (16, 32, 12)
     device, target = open_device("llvm"), find_target("llvm/x86-64-v4-bf16")
     if name == CORES[0]:

@@ -34,7 +34,7 @@ def command(*words):
     return subprocess.run(line, input=TEXT, capture_output=True, text=True, check=False)
 
 
-def test_every_pass_of_the_pipeline_has_its_stage():
+def test_every_pass_of_the_pipeline_has_its_stage():  # row 85
     found, _ = sections(Question(AST, LLVM))
     stages = [title.split()[1] for title in found if title.startswith("stage ")]
     assert stages == ["nodes", *[step.name for step in PIPELINE]]

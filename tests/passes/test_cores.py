@@ -75,7 +75,7 @@ def test_sizes_that_are_no_multiples_are_padded(name, use):  # row 33
 @pytest.mark.parametrize("use", USES.values())
 @pytest.mark.parametrize("more", ["UPCAST g0.o 2; LOCAL g1.o 2", "UNROLL r0.o 2; UPCAST g1.o 2"])
 @pytest.mark.parametrize("name", ["nvidia.m16n8k16.bf16", "apple.simdgroup8x8.f32"])
-def test_other_opts_may_follow(name, more, use):  # row 40
+def test_other_opts_may_follow(name, more, use):
     core = find_core(name)
     shape = (2 * core.size("m"), 2 * core.size("n"), 2 * core.size("k"))
     inputs = matrices(*shape, core)

@@ -23,7 +23,7 @@ from compiler.backends.reference.schedule import (
 from compiler.backends.reference.views import size_of, variable
 from compiler.backends.reference.warps import multiply
 from compiler.errors import DeviceError
-from compiler.ir import ELEMENTWISE, AxisKind, Node, Op, find_core
+from compiler.ir import ELEMENTWISE, AxisKind, Node, Op, find_core, toposort
 
 TEMPORARY_ELEMENTS = 1 << 24  # of all steps of a chunk together
 LEAST_CHUNK = 1 << 12  # positions: fewer are not worth a walk over the steps
@@ -36,7 +36,11 @@ def run_lowered(root: Node, memory: dict[int, Array], variables: Mapping[str, in
     if 0 in sizes:
         return
     steps = max(1, len(root.src) if root.op is Op.PROGRAM else _count(plan.body))
-    for intervals in _chunks(plan.lanes, sizes, max(LEAST_CHUNK, TEMPORARY_ELEMENTS // steps)):
+    most = max(LEAST_CHUNK, TEMPORARY_ELEMENTS // steps)
+    held = sum([node.attr[1] for node in toposort(root) if node.op is Op.LOCAL])
+    if held:  # each group has its own
+        most = min(most, max(1, TEMPORARY_ELEMENTS // held))
+    for intervals in _chunks(plan.lanes, sizes, most):
         _Machine(plan, intervals, memory, variables).run()
 
 
