@@ -5,7 +5,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import corpus
-from compiler import Compiled, CompilerError, DeviceError, compile_kernel
+from compiler import Compiled, CompilerError, DeviceError, Target, compile_kernel
 from compiler.backends import Device, Launch, Program, open_device
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
@@ -31,6 +31,9 @@ class KernelChecker:
             device = open_device(target.backend)
         except DeviceError as error:
             return Checked(numerics=Numerics.SKIPPED, reason=str(error))
+        why = _why_unlike(device, target)
+        if why is not None:
+            return Checked(numerics=Numerics.SKIPPED, reason=f"{why}, the kernel is only compiled")
         try:
             new = compile_kernel(ast, target, decode_options(record), decoded)
             before = None if old is None else _as_it_was(new, old)
@@ -45,6 +48,12 @@ class KernelChecker:
             digest=verdict.digest,
             machine_code=None if before is None else _machine_code(device, new, before),
         )
+
+
+def _why_unlike(device: Device, target: Target) -> str | None:
+    """Why the device is not the one that `target` describes; older compilers know one profile."""
+    judge: Callable[[Target], str | None] | None = getattr(device, "why_unlike", None)
+    return None if judge is None else judge(target)
 
 
 def _machine_code(device: Device, new: Compiled, old: Compiled) -> str | None:

@@ -114,6 +114,9 @@ class Device(Protocol):
     @property
     def target(self) -> Target: ...
 
+    def why_unlike(self, target: Target) -> str | None:
+        """Why this is no device of the kind that `target` describes; None if it is one."""
+
     def toolchain(self) -> Mapping[str, str]:
         """Names and versions of everything below us that can change a result, for provenance."""
 

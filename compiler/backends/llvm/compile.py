@@ -11,6 +11,16 @@ from compiler.errors import BuildError
 _SPEED = 3
 _VECTOR = re.compile(r"<\d+ x ")
 
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+LEVELS = {  # profile -> features of every such CPU; those of the host's are its own
+    "cpu": (),
+    "tiles": (),
+    "x86-64-v3": _V3,
+    "x86-64-v4": _V4,
+    "x86-64-v4-bf16": _V4,
+}
+
 
 def find_host() -> "Host":
     """The CPU this process runs on, with exactly the features it has."""
@@ -27,6 +37,16 @@ class Host:
     cpu: str
     features: str
     triple: str
+
+    def why_unlike(self, profile: str, features: tuple[str, ...]) -> str | None:
+        """What this CPU lacks of those that `profile` stands for; None where it lacks nothing."""
+        if profile == "aarch64":
+            return None if self.triple.startswith("aarch64") else f"this is {self.triple}"
+        if profile not in LEVELS:
+            return f"this is {self.cpu} ({self.triple})"
+        have = self.features.split(",")
+        missing = [name for name in (*LEVELS[profile], *features) if f"+{name}" not in have]
+        return f"{self.cpu} has no {missing[0]}" if missing else None
 
     def machine(self) -> llvm.TargetMachine:
         """A new target machine; it may be used by one thread at a time."""

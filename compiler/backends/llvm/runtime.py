@@ -166,6 +166,13 @@ class HostDevice:
     _libraries: int = 0  # LLVM wants a new name for each; compared with nothing
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def why_unlike(self, target: Target) -> str | None:
+        """Why the host is none of the CPUs that `target` describes."""
+        if target.backend != self.target.backend:
+            return f"{target.name}: this is the llvm device"
+        why = self.host.why_unlike(target.profile, target.capabilities.cpu_features)
+        return None if why is None else f"{target.name}: {why}"
+
     def toolchain(self) -> dict[str, str]:
         """LLVM's version and the CPU it compiles for."""
         return {

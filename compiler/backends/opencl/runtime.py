@@ -34,6 +34,12 @@ from compiler.target import OPENCL, Target
 
 MAX_BUILT = 4096  # programs kept per device
 OPTIONS = ("-cl-std=CL1.2",)
+_MAKES = {  # profile -> what its platforms have in their names
+    "pocl": "Portable Computing Language",
+    "nvidia": "NVIDIA",
+    "amd": "AMD",
+    "adreno": "QUALCOMM",
+}
 
 _initialized_in: int | None = None  # the process that first used OpenCL; owned by open_device
 
@@ -123,6 +129,19 @@ class OpenCLDevice:
     def check_process(self) -> None:
         """Raise DeviceError in a child forked after OpenCL was initialised: it would hang."""
         _refuse_fork(self.process)
+
+    def why_unlike(self, target: Target) -> str | None:
+        """Why the device is not of the make, or lacks something, that `target` describes."""
+        extensions = self.handle.extensions.split()
+        makes = {self.target.profile: "", **_MAKES}  # the first profile is what all have in common
+        make = makes.get(target.profile)
+        if target.backend != self.target.backend or make is None or make not in self.id.platform:
+            return f"{target.name}: this is {self.id}"
+        if target.capabilities.float16_math and "cl_khr_fp16" not in extensions:
+            return f"{target.name}: {self.id} has no cl_khr_fp16"
+        if target.capabilities.images and not self.handle.image_support:
+            return f"{target.name}: {self.id} has no images"
+        return None
 
     def toolchain(self) -> dict[str, str]:
         """Platform, device, versions, and what the device promises of float32."""

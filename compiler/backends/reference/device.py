@@ -79,6 +79,10 @@ class ReferenceDevice:
 
     target = REFERENCE
 
+    def why_unlike(self, target: Target) -> str | None:
+        is_mine = target.backend == self.target.backend
+        return None if is_mine else f"{target.name}: this is the reference device"
+
     def toolchain(self) -> Mapping[str, str]:
         return {"numpy": np.__version__, "python": platform.python_version()}
 
