@@ -258,11 +258,9 @@ def test_three_dimensions_of_groups_reach_every_element(opencl, code):
     assert (opencl.run(code.program(), {})[0] == np.arange(120)).all()
 
 
-@pytest.mark.parametrize("op", [Op.LOCAL, Op.SPECIAL, Op.BARRIER])
+@pytest.mark.parametrize("op", [Op.SPECIAL, Op.BARRIER])
 def test_llvm_refuses_what_needs_work_groups(llvm, code, op):
     match op:
-        case Op.LOCAL:
-            code.emit(Op.LOCAL, FLOAT32, (), ("temp", 4))
         case Op.SPECIAL:
             code.special("local0", 4)
         case _:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.errors import ShapeError
 from compiler.ir import INT64, Node, Op, View, ViewStack, intern, sym
 from compiler.ir.viewmerge import merge
 from compiler.ir.viewstack import extend, spread
@@ -292,8 +293,15 @@ def _symbolic_movement(kind, stack, array):
             (stack, array) if stack.shape[0] != 1 else (stack.expand(shape), np.repeat(array, 2, 0))
         )
     if kind == 6:
-        return stack.stride((2,) + (1,) * (rank - 1)), array[::2]
+        return _every_other(stack, array)
     return stack, array
+
+
+def _every_other(stack, array):
+    try:
+        return stack.stride((2,) + (1,) * (array.ndim - 1)), array[::2]
+    except ShapeError:  # refused: a mask is a difference of floors, whose interval is too wide
+        return stack, array
 
 
 def test_a_symbolic_reshape_there_and_back_is_nothing():

@@ -29,7 +29,7 @@ def patched_compiler(directory: Path, file: str, old: str, new: str) -> Path:
 
 def test_a_wrong_identity_of_max_is_found_and_shrunk_to_a_kernel_a_person_can_read(tmp_path):
     tree = patched_compiler(
-        tmp_path / "tree", "rules/decompose.py", "Op.MAX: scalar.lowest", "Op.MAX: 0"
+        tmp_path / "tree", "rules/decompose.py", "_MAX: scalar.lowest", "_MAX: 0"
     )
     corpus = tmp_path / "finds"
     words = ("--compiler", str(tree), "--corpus", str(corpus), "--examples", "200", "--seed", "3")
