@@ -24,6 +24,7 @@ from compiler.frontend.functions.elementwise import (
 from compiler.frontend.functions.gathering import along_axis, rows_at
 from compiler.frontend.functions.picking import inside_axis, offset_dtype
 from compiler.frontend.functions.segments import last_hits
+from compiler.frontend.functions.spacing import dilate
 from compiler.frontend.graph import Pairs, Shape, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to
 from compiler.frontend.realize import to_numpy
@@ -100,24 +101,10 @@ def _place(x: Value, new: Value, plan: _Plan) -> Value:
 def _unmove(value: Value, shape: Shape, plan: _Plan) -> Value:
     spans = tuple([stop - start for start, stop in plan.pairs])
     for axis, step in enumerate(plan.steps):
-        value = _dilate(value, axis, step, spans[axis])
+        value = dilate(value, axis, step, spans[axis])
     around = zip(plan.pairs, shape, strict=True)
     pairs = tuple([(start, size - stop) for (start, stop), size in around])
     return graph.pad(graph.flip(value, plan.flips), pairs)
-
-
-def _dilate(value: Value, axis: int, step: int, span: int) -> Value:
-    """`step - 1` zeros after each element, `span` elements in all."""
-    if step == 1:
-        return value
-    before, after = value.shape[:axis], value.shape[axis + 1 :]
-    wide = graph.reshape(value, (*before, value.shape[axis], 1, *after))
-    pairs = [(0, 0)] * wide.ndim
-    pairs[axis + 1] = (0, step - 1)
-    flat = graph.reshape(graph.pad(wide, tuple(pairs)), (*before, value.shape[axis] * step, *after))
-    bounds = [(0, size) for size in flat.shape]
-    bounds[axis] = (0, span)
-    return graph.shrink(flat, tuple(bounds))
 
 
 def _fit(new: Value, shape: Shape) -> Value:
