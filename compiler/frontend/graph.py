@@ -6,7 +6,7 @@ its view in `view_of` if it moves elements.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -267,6 +267,11 @@ def toposort(
     roots: Iterable[Value], is_leaf: Callable[[Value], bool] = lambda value: False
 ) -> list[Value]:
     """Every value reachable from `roots` once, sources before users, not looking below leaves."""
+    return in_order(roots, lambda value: () if is_leaf(value) else value.src)
+
+
+def in_order(roots: Iterable[Value], sources: Callable[[Value], Sequence[Value]]) -> list[Value]:
+    """Every value reachable from `roots` by `sources` once, sources before users."""
     order: list[Value] = []
     done: set[Value] = set()
     for root in roots:
@@ -278,6 +283,5 @@ def toposort(
             elif value not in done:
                 done.add(value)
                 stack.append((value, True))
-                if not is_leaf(value):
-                    stack.extend([(child, False) for child in reversed(value.src)])
+                stack.extend([(child, False) for child in reversed(sources(value))])
     return order

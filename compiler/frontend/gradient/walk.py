@@ -5,7 +5,7 @@ from compiler.frontend import graph
 from compiler.frontend.formulas import Rule, formula_of
 from compiler.frontend.functions.scatter import elements_added
 from compiler.frontend.gradient import elementwise, movement, reduce
-from compiler.frontend.graph import Kind, Value
+from compiler.frontend.graph import Kind, Value, in_order
 from compiler.ir import Op
 
 Edge = tuple[Value, Rule]  # what a value depends on, and how
@@ -94,18 +94,7 @@ def _check_input(value: Value, place: int, *, is_reached: bool) -> None:
 
 def _order(result: Value) -> list[Value]:
     """All that `result` depends on, sources before users."""
-    order: list[Value] = []
-    done: set[Value] = set()
-    stack = [(result, False)]
-    while stack:  # iterative: graphs are deeper than Python's stack
-        value, is_expanded = stack.pop()
-        if is_expanded:
-            order.append(value)
-        elif value not in done:
-            done.add(value)
-            stack.append((value, True))
-            stack.extend([(source, False) for source, _ in reversed(edges(value))])
-    return order
+    return in_order((result,), lambda value: [source for source, _ in edges(value)])
 
 
 def _carriers(order: list[Value], inputs: tuple[Value, ...]) -> set[Value]:
