@@ -1,5 +1,11 @@
-"""The hook through which every compile can be watched, in every thread of the process."""
+"""The hook through which every compile can be watched, in every thread of the process.
 
+Who wants to see every compile of a process before this module is there, as a start-up file does,
+puts a module called `compiler_observers` into `sys.modules`; the callables of its `waiting` are the
+first observers. An import hook would not do: others put theirs before it (pytest does).
+"""
+
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,7 +60,10 @@ class CompileReused:
 CompileEvent = CompileStarted | CompileFinished | CompileFailed | CompileReused
 Observer = Callable[[CompileEvent], None]
 
-_observers: tuple[Observer, ...] = ()  # replaced whole, under the lock
+# Replaced whole, under the lock.
+_observers: tuple[Observer, ...] = tuple(
+    getattr(sys.modules.get("compiler_observers"), "waiting", ())
+)
 _lock = threading.Lock()
 
 

@@ -33,6 +33,11 @@ def enter(work_dir: str | None, memory_bytes: int | None) -> tuple[str, ...]:
     return tuple(held)
 
 
+def peak_bytes() -> int:
+    """The most memory that this process has held; the system counts in kibibytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 def landlock_version() -> int:
     """The kernel's Landlock version, 0 where there is none."""
     if sys.platform != "linux":

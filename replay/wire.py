@@ -33,10 +33,12 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """The worker's answer to Setup. `sandbox` names what holds it."""
+    """The worker's answer to Setup. `sandbox` names what holds it; `peak_bytes` is the most memory
+    that the system says it has held, which on Linux is at least what its parent held."""
 
     wire: int
     sandbox: tuple[str, ...]
+    peak_bytes: int
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     held = sandbox.enter(setup.work_dir, setup.memory_bytes)
     for call in setup.warm_up:
         _answer(call)  # what fails here fails again in the job that needs it
-    write_frame(outgoing, Ready(wire=WIRE, sandbox=held))
+    write_frame(outgoing, Ready(wire=WIRE, sandbox=held, peak_bytes=sandbox.peak_bytes()))
     decode = msgspec.msgpack.Decoder(Call).decode
     while (body := read_frame(incoming)) is not None:
         write_frame(outgoing, _answer(decode(body)))

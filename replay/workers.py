@@ -112,6 +112,7 @@ class _Worker(Generic[T]):
     buffer: bytearray = field(default_factory=bytearray)  # read, and not yet a whole message
     unsent: bytearray = field(default_factory=bytearray)
     is_ready: bool = False
+    first_peak_bytes: int = 0  # before any job, and so no job's doing
     answered: int = 0
     pace_s: float = _HELD_S / 3  # for one job, about
     last_s: float = 0.0  # when it last answered
@@ -293,6 +294,7 @@ class _Dispatcher(Generic[T]):
             if message.wire != WIRE:
                 raise WorkerError(f"worker speaks version {message.wire}, {WIRE} is spoken here")
             worker.is_ready = True
+            worker.first_peak_bytes = message.peak_bytes
             worker.last_s = time.monotonic()
             worker.deadline = worker.last_s + self._crew.limits.time_s
             for task in worker.tasks:
@@ -321,10 +323,11 @@ class _Dispatcher(Generic[T]):
             raise WorkerError(f"worker did not start: {_last_line(_tail(worker))}")
         task = worker.tasks.popleft()
         log = _tail(worker)
-        is_full = peak_bytes > _NEAR_THE_LIMIT * self._crew.limits.memory_bytes
+        limit = _NEAR_THE_LIMIT * self._crew.limits.memory_bytes
+        is_full = peak_bytes > max(limit, worker.first_peak_bytes)
         if is_full or any(word in log for word in _MEMORY_WORDS):
-            reason = f"{_ending(status)}; {_last_line(log)}"
-            yield from self._blame(worker, task, OutOfMemory(reason))
+            full = OutOfMemory(f"{_ending(status)}; {_last_line(log)}")
+            yield from self._blame(worker, task, full)
         else:
             yield from self._blame(worker, task, Died(_ending(status), log))
 

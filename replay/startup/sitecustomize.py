@@ -10,55 +10,31 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import PathFinder
 
 TYPE_CHECKING = False  # importing it would take longer than all of this
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from types import ModuleType
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 VARIABLE = "KERNEL_REPLAY_CAPTURE"
-WATCHED = "compiler.observe"
+WAITING = "compiler_observers"  # what `compiler.observe` looks for
 
 
-class Watch:
-    """A finder that finds nothing, but sees the module come."""
-
-    def find_spec(
-        self,
-        name: str,
-        path: Sequence[str] | None,
-        target: object = None,
-    ) -> ModuleSpec | None:
-        """Arrange for `subscribe` to be called once the module has run."""
-        if name != WATCHED:
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path)
-        if spec is None or spec.loader is None:
-            return None
-        execute = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            subscribe(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]  # of this one loader
-        return spec
-
-
-def subscribe(observe: ModuleType) -> None:
-    """Tell of every event of the compiler; what that needs is imported at the first one."""
+def wait_for_the_compiler() -> None:
+    """Leave word where `compiler.observe` looks for it when it is imported."""
     observers: list[Callable[[object], None]] = []
 
     def record(event: object) -> None:
+        """What this needs is imported at the first event."""
         if not observers:
             observers.append(_observer())
         observers[0](event)
 
-    if hasattr(observe, "subscribe"):
-        observe.subscribe(record)
+    word = type(sys)(WAITING)
+    word.waiting = (record,)  # type: ignore[attr-defined]  # a module made here
+    sys.modules[WAITING] = word
 
 
 def _observer() -> Callable[[object], None]:
@@ -103,5 +79,5 @@ def _chain() -> None:
 
 
 if VARIABLE in os.environ:  # noqa: TID251  # this is the file that may
-    sys.meta_path.insert(0, Watch())
+    wait_for_the_compiler()
 _chain()

@@ -128,6 +128,26 @@ def test_another_sitecustomize_still_runs(tmp_path):
     assert len(records(tmp_path / "corpus")) == 1
 
 
+IMPORT_HOOK = """
+import sys
+from importlib.machinery import PathFinder
+
+class First:
+    def find_spec(self, name, path, target=None):
+        return PathFinder.find_spec(name, path) if name.startswith("compiler.") else None
+
+sys.meta_path.insert(0, First())
+"""
+
+
+def test_an_import_hook_of_the_program_does_not_hide_its_kernels(tmp_path):
+    hooked = tmp_path / "hooked.py"
+    hooked.write_text(IMPORT_HOOK + PRELUDE + "compile(4)")
+    done = capture(tmp_path, "", python=(sys.executable, hooked))
+    assert done.returncode == 0, done.stderr
+    assert len(records(tmp_path / "corpus")) == 1
+
+
 def test_a_nested_capture_records_in_both_corpora(tmp_path):
     inner = tmp_path / "inner"
     command = (*REPLAY, "capture", "--corpus", inner, "--", sys.executable, "-c", "compile(4)")

@@ -147,3 +147,26 @@ def wait_until(condition, seconds=20.0):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+# Linux counts what a process held before it became another program: a child starts with its
+# parent's peak.
+LARGE_PARENT = """
+import os, sys
+from pathlib import Path
+sys.path[:0] = [{root!r}, {here!r}]
+import test_workers
+held = bytearray(b"x") * (300 << 20)
+small = test_workers.replace(test_workers.LIMITS, memory_bytes=256 << 20)
+crew = test_workers.replace(test_workers.CREW, limits=small)
+answers = test_workers.replies([test_workers.job("segfault"), test_workers.job("abort")], crew)
+print(*sorted(type(answer).__name__ for answer in answers.values()))
+"""
+
+
+def test_what_the_parent_holds_is_not_counted_against_a_job():
+    program = LARGE_PARENT.format(root=str(HERE.parents[1]), here=str(HERE))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["Died", "Died"]
