@@ -7,12 +7,25 @@ from compiler.compiled import Compiled
 from compiler.errors import CompilerError, DTypeError, IllegalOptError, IRError, OptionError
 from compiler.estimates import estimates
 from compiler.ir import FLOAT64, Node, Spec, toposort, verify
-from compiler.kernel import Kernel, Opt, apply_all, choose, from_ast, kernel_name, to_nodes
+from compiler.kernel import (
+    Kernel,
+    Lowered,
+    Opt,
+    Searched,
+    apply_all,
+    beam_search,
+    choose,
+    cycles,
+    from_ast,
+    kernel_name,
+    to_nodes,
+)
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
 from compiler.options import DEFAULT, CompileOptions
 from compiler.passes import run_pipeline
 from compiler.rules import Application, Builder
 from compiler.target import Target
+from compiler.tuning import ByModel
 
 
 def compile_kernel(
@@ -71,7 +84,7 @@ def _compile(
     if backend.takes_ast:
         return _uncompiled(ast, target, options, opts, backend)
     kernel = from_ast(ast)
-    kernel = apply_all(kernel, choose(kernel, target, options) if opts is None else opts, target)
+    kernel = apply_all(kernel, _chosen(kernel, target, options) if opts is None else opts, target)
     nodes = to_nodes(kernel, builder, target.capabilities)
     stages = run_pipeline(nodes, target, options, builder)
     program = stages[-1].node
@@ -80,6 +93,27 @@ def _compile(
     launch = launch_of(program)
     result = Program(name, source, target, arguments, launch, estimates(ast))
     return Compiled(ast, target, options, opts, kernel.applied, result, stages, builder.rewrites)
+
+
+def _chosen(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt, ...]:
+    if options.search.beam == 0:
+        return choose(kernel, target, options)
+    return search_opts(kernel.ast, target, options).opts
+
+
+def search_opts(ast: Node, target: Target, options: CompileOptions) -> Searched:
+    """The opts of `compile_kernel` where `options.search` asks for a search, and how it went.
+
+    No observer sees what is compiled only to be compared.
+    """
+
+    def lower(opts: tuple[Opt, ...]) -> Lowered[Program]:
+        compiled = _compile(ast, target, options, opts, Builder())
+        program = compiled.program
+        text = program.source.replace(program.name, "kernel")
+        return Lowered(program, text, cycles(compiled.stages[-1].node, target.capabilities))
+
+    return beam_search(from_ast(ast), target, options, lower, ByModel())
 
 
 def _uncompiled(
@@ -113,4 +147,4 @@ def _function_name(kernel: Kernel, options: CompileOptions) -> str:
     return f"{'_' if harmless[:1].isdigit() else ''}{harmless}_{derived}"
 
 
-__all__ = ["Compiled", "compile_kernel"]
+__all__ = ["Compiled", "compile_kernel", "search_opts"]

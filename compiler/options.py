@@ -23,6 +23,13 @@ class Heuristics(Enum):
     NONE = "none"
 
 
+class Cost(Enum):
+    """By what a search for opts compares schedules."""
+
+    MODEL = "model"  # cycles counted in the lowered kernel: the same everywhere, needs no device
+    TIME = "time"  # of runs on the device; a measurement, so no function of the question
+
+
 def _check_types(group: object, prefix: str) -> None:
     """Refuse a value that is not of its default's type; a bool is no int here."""
     assert is_dataclass(group)
@@ -83,11 +90,35 @@ class ScheduleOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Whether opts are searched for where the caller gives none, and how hard."""
+
+    beam: int = 0  # schedules that are kept from round to round; 0: the heuristics choose
+    depth: int = 6  # rounds; each adds an opt, or a few that belong together
+    cost: Cost = Cost.MODEL
+    tries: int = 300  # schedules that are lowered in all
+    limit_s: int = 10  # for building and first running one, before it is given up; cost TIME
+
+    def __post_init__(self) -> None:
+        _check_types(self, "search.")
+        for name, least in (("beam", 0), ("depth", 1), ("tries", 1), ("limit_s", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise OptionError(f"option search.{name} is {value}: use {least} or more")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what is chosen depends on how fast something ran."""
+        return self.beam > 0 and self.cost is Cost.TIME
+
+
+@dataclass(frozen=True, slots=True)
 class CompileOptions:
     """The options of one compile. `name` is the user's name for the kernel, if there is one."""
 
     math: MathOptions = MathOptions()
     schedule: ScheduleOptions = ScheduleOptions()
+    search: SearchOptions = SearchOptions()
     name: str | None = None
 
     def __post_init__(self) -> None:
@@ -126,6 +157,7 @@ def unflatten(values: dict[str, Scalar]) -> CompileOptions:
     return CompileOptions(
         math=_group(MathOptions, "math.", values),
         schedule=_group(ScheduleOptions, "schedule.", values),
+        search=_group(SearchOptions, "search.", values),
         name=_named(values.get("name")),
     )
 

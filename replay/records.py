@@ -46,6 +46,11 @@ FIRST_DEFAULTS: Mapping[str, Scalar] = {
     "schedule.vector_lanes": 16,
     "schedule.threaded": 16,
     "schedule.max_unrolled": 64,
+    "search.beam": 0,
+    "search.depth": 6,
+    "search.cost": "model",
+    "search.tries": 300,
+    "search.limit_s": 10,
     "name": None,
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from compiler.backends import Program, open_device
-from compiler.compile import compile_kernel
+from compiler.compile import compile_kernel, search_opts
 from compiler.compiled import Compiled
 from compiler.errors import CompilerError, DeviceError
 from compiler.explain.question import Question
@@ -13,6 +13,7 @@ from compiler.ir import print_node
 from compiler.kernel import (
     Kernel,
     Opt,
+    Searched,
     apply_all,
     coloured_shape,
     decisions,
@@ -62,16 +63,21 @@ def _sections(question: Question) -> Iterator[Section]:
     yield Section("ast", _lines(print_node(question.ast)))
     kernel = from_ast(question.ast)
     yield _loops("loops before opts", kernel)
-    if question.opts is None:
-        yield _choices(kernel, question)
+    opts = question.opts
+    if opts is not None:
+        yield _opts(kernel, question, opts)
     else:
-        yield _opts(kernel, question, question.opts)
+        yield _choices(kernel, question)
+        if question.options.search.beam > 0:
+            searched = search_opts(question.ast, question.target, question.options)
+            yield _search(searched, question)
+            opts = searched.opts
     trace: list[Application] = []
     compiled = compile_kernel(
         question.ast,
         question.target,
         question.options,
-        question.opts,
+        opts,
         trace=trace,
         rewrite_limit=question.rewrite_limit,
     )
@@ -119,6 +125,23 @@ def _choices(kernel: Kernel, question: Question) -> Section:
         for decision in decisions(kernel, question.target, question.options)
     ]
     return Section("heuristics", tuple(lines) or ("off",))
+
+
+def _search(searched: Searched, question: Question) -> Section:
+    """The schedules that were left at the end, with their costs, and what became of the others."""
+    unit = "s" if question.options.search.is_measured else "cycles"
+    lines = [
+        f"{searched.rounds} rounds, {searched.lowered} schedules lowered, {searched.judged} judged"
+    ]
+    dropped = [f"{count} dropped: {reason}" for reason, count in searched.dropped]
+    lines += [f"{searched.duplicates} duplicates", *dropped]
+    for finalist in searched.finalists:
+        mark = "*" if finalist.opts == searched.opts else " "
+        own = "  (the heuristics' choice)" if finalist.opts == searched.by_heuristics else ""
+        lines.append(
+            f"{mark} {finalist.cost:.4g} {unit}  {format_opts(finalist.opts) or 'none'}{own}"
+        )
+    return Section("search", tuple(lines))
 
 
 def _opts(kernel: Kernel, question: Question, opts: tuple[Opt, ...]) -> Section:

@@ -22,14 +22,25 @@ from compiler.kernel.opts import (
     Upcast,
 )
 from compiler.kernel.positional import Positional, resolve, to_positional
+from compiler.kernel.search import (
+    Finalist,
+    Judge,
+    Lowered,
+    Searched,
+    beam_search,
+    candidates,
+    cycles,
+    starts,
+)
 from compiler.kernel.spelling import format_opt, format_opts, parse_opt, parse_opts
 from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
     "COLOURS", "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Decision",
-    "Group", "GroupTop", "Kernel", "Lds", "Local", "NoLocals", "Opt", "Pad", "PadTo", "Positional",
-    "Role", "Swap", "Tc", "Unroll", "Upcast",
-    "accesses", "apply_all", "buffers", "choose", "coloured_shape", "decisions", "format_opt",
-    "format_opts", "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces",
-    "resolve", "role_of", "to_nodes", "to_positional", "variables", "visible_length",
+    "Finalist", "Group", "GroupTop", "Judge", "Kernel", "Lds", "Local", "Lowered", "NoLocals",
+    "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll", "Upcast",
+    "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose", "coloured_shape",
+    "cycles", "decisions", "format_opt", "format_opts", "from_ast", "iterations", "kernel_name",
+    "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "starts", "to_nodes",
+    "to_positional", "variables", "visible_length",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from compiler.compile import compile_kernel
 from compiler.explain import Question, explain
 from compiler.ir import parse_node
 from compiler.kernel import choose, decisions, from_ast, parse_opts
-from compiler.options import DEFAULT
+from compiler.options import DEFAULT, CompileOptions, SearchOptions
 from compiler.passes import PIPELINE
 from compiler.target import LLVM, OPENCL, REFERENCE
 
@@ -105,3 +105,19 @@ def test_the_command_says_why_an_opt_is_illegal_and_exits_with_1():
 )
 def test_what_is_no_question_exits_with_2(words):
     assert command(*words).returncode == 2
+
+
+def test_a_search_shows_what_was_left_at_the_end_and_marks_its_choice():
+    question = Question(AST, LLVM, CompileOptions(search=SearchOptions(beam=2, tries=20)))
+    found, _ = sections(question)
+    chosen = [line for line in found["search"] if line.startswith("* ")]
+    assert len(chosen) == 1
+    assert any("the heuristics' choice" in line for line in found["search"])
+    opts = chosen[0].split("cycles  ")[1].removesuffix("  (the heuristics' choice)")
+    assert f"applied    {opts}" in found["program"]
+
+
+def test_a_search_is_asked_for_by_options_of_the_command():
+    done = command("-", "--option", "search.beam=1", "--option", "search.tries=12")
+    assert "== search" in done.stdout
+    assert done.returncode == 0
