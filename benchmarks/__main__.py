@@ -95,6 +95,11 @@ _BARS = {
 }
 
 
+def training(_: Path) -> list[Row]:
+    """A step of the digits net; there is no peer."""
+    return [Row("training step of the digits net", f"{measure('training')['step_ms']:.2f} ms")]
+
+
 def replay_speed(corpus: Path) -> list[Row]:
     """Records per second of the whole command on a corpus of which nothing has changed."""
     with open_reader(corpus) as reader:
@@ -149,6 +154,7 @@ PARTS: tuple[Callable[[Path], list[Row]], ...] = (
     compile_speed,
     kernel_speed,
     end_to_end,
+    training,
     frontend_cost,
     replay_speed,
     capture_overhead,

@@ -268,13 +268,58 @@ def test_a_small_operand_needs_no_panel():
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("tile_columns", 16, "UPCAST g1 16; PADTO g0 14; UPCAST g0 14; LDS 2"),
+        ("tile_columns", 16, "UPCAST g1 16; UPCAST g0 10; LDS 2"),
         ("tile_rows", 5, "PADTO g1 64; UPCAST g1 64; UPCAST g0 5; LDS 2"),
         ("tile_registers", 16, "UPCAST g1 48; PADTO g0 4; UPCAST g0 4; LDS 2"),
     ],
 )
 def test_tiles_are_tuned_by_options(option, value, words):
     assert chosen(matmul(510, 480, 512), LLVM, **{option: value}) == words
+
+
+def test_columns_that_fill_half_a_vector_are_not_padded_to_a_whole_one():
+    assert chosen(matmul(64, 8, 64), LLVM) == "UPCAST g1 8; UPCAST g0 8"
+    assert chosen(matmul(64, 14, 64), LLVM) == "PADTO g1 16; UPCAST g1 16; UPCAST g0 8"
+
+
+def test_rows_are_padded_only_where_it_saves_loads():
+    assert "UPCAST g0 8" in chosen(matmul(32, 16, 64), LLVM)  # 11 would need a guard for as much
+    assert "PADTO g0 14; UPCAST g0 14" in chosen(matmul(41, 16, 64), LLVM)
+
+
+def window_product(columns, mask):
+    """g0=96 images, g1=32 outputs, `columns` places of 16 terms that `mask` the places."""
+    shape = (96, 32, columns, 16)
+    seen = load(1, 1 << 12, shape, (1600, 0, 1, 100), ((0, 96), (0, 32), mask, (0, 16)))
+    product = intern(Op.MUL, FLOAT32, (seen, load(2, 512, shape, (0, 16, 0, 1))))
+    axes = f"g0=96 g1=32 g2={columns} r0=16"
+    return kernel(axes, product, (32 * columns, columns, 1, 0))
+
+
+def test_masked_columns_are_not_padded_to_whole_vectors():
+    assert chosen(window_product(14, (1, 14)), LLVM) == "UPCAST g2 14; UPCAST g1 8"
+    assert chosen(window_product(14, (0, 14)), LLVM).startswith("PADTO g2 16; UPCAST g2 16")
+
+
+def columns_along_the_sum(columns):
+    """The gradient of a kernel: 1024 terms that both operands have side by side."""
+    shape = (32, columns, 1024)
+    left, right = load(1, 1 << 12, shape, (64, 0, 1)), load(2, 1 << 12, shape, (0, 1, 1))
+    product = intern(Op.MUL, FLOAT32, (left, right))
+    return kernel(f"g0=32 g1={columns} r0=1024", product, (columns, 1, 0))
+
+
+def test_a_sum_is_in_lanes_where_columns_would_leave_most_lanes_empty():
+    assert chosen(columns_along_the_sum(3), LLVM) == "UNROLL r0 16; UPCAST g0 4; UPCAST g1 3"
+    assert chosen(columns_along_the_sum(64), LLVM).startswith("UPCAST g1 64")
+
+
+def test_sums_under_way_share_what_either_side_loads():
+    shape = (32, 3, 3, 64)
+    left, right = load(1, 2048, shape, (64, 0, 0, 1)), load(2, 1 << 12, shape, (0, 70, 1, 1))
+    product = intern(Op.MUL, FLOAT32, (left, right))
+    opts = chosen(kernel("g0=32 g1=3 g2=3 r0=64", product, (9, 3, 1, 0)), LLVM)
+    assert opts == "UNROLL r0 16; UPCAST g0 4; UPCAST g2 3"
 
 
 def test_a_contiguous_output_axis_becomes_vectors():

@@ -3,16 +3,20 @@
 What nothing here upcasts is left to the loop vectorizer of the target's own compiler.
 """
 
+from collections.abc import Sequence
+from math import prod
+
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
 from compiler.kernel.heuristics.draft import Draft, divisors, size_of, vectors_of
-from compiler.kernel.heuristics.product import find_product
+from compiler.kernel.heuristics.product import Product, find_product
 from compiler.kernel.kernel import iterations, reduces
 from compiler.kernel.opts import Unroll, Upcast
 
 _CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
 _FEWEST_LANES = 4  # below, sums in lanes cost more than they save
+_FOLDED = 2  # steps that adding up one lane after the loop takes
 _SQUARE = 8  # lines of a transposition that are read and written together
 
 
@@ -71,12 +75,52 @@ def _lanes(draft: Draft, axis: Axis) -> int:
 
 def _chains(draft: Draft) -> Draft:
     """UPCAST output axes so that several sums are under way, two of a product: loads are reused."""
-    axes = draft.loops(AxisKind.GLOBAL)
-    for axis in axes[-2:] if find_product(draft) else axes[-1:]:
+    product = find_product(draft)
+    for axis in _sides(draft, product) if product else draft.loops(AxisKind.GLOBAL)[-1:]:
         amounts = divisors(size_of(axis), _CHAINS)
         if amounts:
             draft = draft.or_else(Upcast(axis.name, amounts[-1]))
     return draft
+
+
+def _sides(draft: Draft, product: Product) -> list[Axis]:
+    """The innermost axis that moves only the left side, and that of the right; else the last two.
+
+    Each load is then used for as many sums as the other side has.
+    """
+    axes = draft.loops(AxisKind.GLOBAL)
+    left = [a for a in axes if moves(draft, product.left, a) and not moves(draft, product.right, a)]
+    right = [
+        a for a in axes if moves(draft, product.right, a) and not moves(draft, product.left, a)
+    ]
+    found = [*left[-1:], *right[-1:]]
+    return sorted(found, key=axes.index) if len(found) == 2 else axes[-2:]
+
+
+def moves(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
+    """Whether some access reads another place in each iteration of the axis."""
+    return any(draft.stride(access, axis) != 0 for access in accesses)
+
+
+def worth_in_lanes(draft: Draft, product: Product) -> float:
+    """Products per load where lanes lie along the sum, as `tiles` counts them; 0 if they cannot."""
+    accesses = (*product.left, *product.right)
+    terms = [
+        axis
+        for axis in draft.loops(AxisKind.REDUCE)
+        if all(
+            draft.stride(each, axis) == 1 and axis.origin not in each.masked for each in accesses
+        )
+    ]
+    lanes = max([_lanes(draft, axis) for axis in terms], default=0)
+    chains = [divisors(size_of(axis), _CHAINS) for axis in _sides(draft, product)]
+    if not lanes or len(chains) < 2:
+        return 0.0
+    rows, columns = [max(amounts, default=1) for amounts in chains]
+    useful = lanes / (vectors_of(draft, lanes) * draft.options.vector_lanes)
+    steps = prod([size_of(axis) for axis in draft.loops(AxisKind.REDUCE)]) / lanes
+    folded = steps / (steps + _FOLDED * lanes)
+    return useful * folded * rows * columns / (rows + columns)
 
 
 def transposition(draft: Draft) -> Draft:
