@@ -155,6 +155,62 @@ def test_what_is_missing_in_a_branch_is_listed():
         run(model(text), {"x": X, "c": np.array(True)}, "reference")
 
 
+def test_what_is_missing_is_counted_in_loops_scans_and_functions():
+    text = """g (float[2,3] x) => (float[2,3] y, float[2,3] z) {
+        most = Constant <value = int64 {3}> ()
+        y = Loop (most, , x) <
+            body = b (int64 i, bool c, float[2,3] v) => (bool o, float[2,3] w) {
+            o = Identity (c)
+            w = If (c) <
+                then_branch = t () => (float[2,3] p) { p = Multinomial (v) },
+                else_branch = e () => (float[2,3] q) { q = mine.inner (v) }
+            >
+        }
+        >
+        z = Scan <num_scan_inputs = 1, body = r (float[3] v) => (float[3] w) {
+            w = MaxRoiPool (v)
+        }> (x)
+    }
+    <domain: "mine", opset_import: ["" : 21]>
+    inner (v) => (w) { w = Multinomial (v) }
+    """
+    header = '<ir_version: 9, opset_import: ["" : 21, "mine" : 1]>\n'
+    with pytest.raises(ModelError, match="^unsupported operators: MaxRoiPool x1, Multinomial x2$"):
+        run(from_proto(parser.parse_model(header + text)), {"x": X}, "reference")
+
+
+@pytest.mark.parametrize("opset", [6, 29])
+def test_other_opsets_are_refused_in_one_line(opset):
+    with pytest.raises(ModelError) as found:
+        model("g (float[2,3] x) => (float[2,3] y) { y = Exp (x) }", opset)
+    assert str(found.value).startswith(f"model: has opset {opset}, supported are 7 to 28")
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("opset", [7, 28])
+def test_the_first_and_the_last_opset_are_read(opset):
+    program = model("g (float[2,3] x) => (float[2,3] y) { y = Exp (x) }", opset)
+    np.testing.assert_allclose(run(program, {"x": X}, "reference")["y"], np.exp(X), rtol=1e-6)
+
+
+def test_an_opset_that_a_function_brings_is_refused_by_the_name_of_the_function():
+    text = """<ir_version: 9, opset_import: ["" : 21, "mine" : 1]>
+    g (float[2,3] x) => (float[2,3] y) { y = mine.old (x) }
+    <domain: "mine", opset_import: ["" : 5]>
+    old (v) => (w) { w = Exp (v) }
+    """
+    with pytest.raises(ModelError, match="function old: has opset 5"):
+        from_proto(parser.parse_model(text))
+
+
+def test_a_model_of_another_domain_alone_needs_no_opset():
+    text = """<ir_version: 9, opset_import: ["mine" : 1]>
+    g (float[2,3] x) => (float[2,3] y) { y = mine.Unknown (x) }
+    """
+    with pytest.raises(ModelError, match=r"unsupported operators: mine\.Unknown x1"):
+        run(from_proto(parser.parse_model(text)), {"x": X}, "reference")
+
+
 def test_sequences_go_in_and_out():
     program = model("g (seq(float[N]) s) => (seq(float[N]) r) { r = Identity (s) }")
     rows = list(X)

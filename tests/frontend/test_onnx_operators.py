@@ -65,7 +65,7 @@ MODELS = {
     "Pow to an integer": node("Pow", F, np.array(2, np.int32)),
     "Clip by inputs": node("Clip", F, np.float32(-1).reshape(()), np.float32(2).reshape(())),
     "Clip from below": node("Clip", F, np.float32(-1).reshape(())),
-    "Clip by attributes": node("Clip", F, min=-1.0, max=0.5, opset=6),
+    "Clip by attributes": node("Clip", F, min=-1.0, max=0.5, opset=7),
     "Where": node("Where", BOOLS, F, G),
     "Cast": node("Cast", F, to=TensorProto.INT32),
     "ReduceLogSum": node("ReduceLogSum", P, axes=[1], opset=11),

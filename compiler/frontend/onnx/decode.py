@@ -22,6 +22,7 @@ from compiler.frontend.onnx.model import (
 Bound = Mapping[str, Attribute]  # attributes of a function's call, which its body refers to
 _NO_ATTRIBUTES: Bound = {}
 _OWN = ("", "ai.onnx")  # two spellings of ONNX's own domain
+OLDEST, NEWEST = 7, 28  # the opsets of ONNX's own domain that operators are written for
 
 
 def load(path: Path) -> Model:
@@ -32,11 +33,14 @@ def load(path: Path) -> Model:
         raise ModelError(f"model {path}: cannot be read, {error}") from None
     if not proto.graph.output:
         raise ModelError(f"model {path}: has no outputs, it is not an ONNX model")
-    return from_proto(proto)
+    return from_proto(proto, f"model {path}")
 
 
-def from_proto(proto: onnx.ModelProto) -> Model:
-    """The data of a model in memory."""
+def from_proto(proto: onnx.ModelProto, subject: str = "model") -> Model:
+    """The data of a model in memory; errors begin with `subject`. Raises ModelError."""
+    _check_opsets(proto.opset_import, subject)
+    for item in proto.functions:
+        _check_opsets(item.opset_import, f"{subject}: function {item.name}")
     constants = {item.name for item in proto.graph.initializer}
     inputs = tuple([_input(item) for item in proto.graph.input if item.name not in constants])
     functions = {(_domain(item.domain), item.name): item for item in proto.functions}
@@ -65,6 +69,16 @@ def _domain(name: str) -> str:
 
 def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     return {_domain(item.domain): item.version for item in imports}
+
+
+def _check_opsets(imports: Iterable[onnx.OperatorSetIdProto], subject: str) -> None:
+    """Refuse what no operator is written for. Without any import the opset is 1, says ONNX."""
+    opset = (_opsets(imports) or {"": 1}).get("", NEWEST)  # other domains number their own
+    if not OLDEST <= opset <= NEWEST:
+        raise ModelError(
+            f"{subject}: has opset {opset}, supported are {OLDEST} to {NEWEST}, "
+            "onnx.version_converter may convert it"
+        )
 
 
 def _graph(proto: onnx.GraphProto, bound: Bound) -> Graph:

@@ -67,6 +67,10 @@ _WITH_NUMBERS: Mapping[str, tuple[Callable[[Value, float, float], Value], float,
 }
 
 
+def _clipped(bend: Bend, limit: float) -> Bend:
+    return lambda x: bend(ew.clip(x, -limit, limit))
+
+
 def _with_numbers(
     function: Callable[[Value, float, float], Value], alpha: float, beta: float
 ) -> Bend:
@@ -141,21 +145,26 @@ def _initial(call: Call, index: int, direction: int, *, is_batch_first: bool) ->
     return row(given, 1 if is_batch_first else 0, direction)
 
 
-def _rnn(call: Call) -> tuple[Value, ...]:
-    _refuse_clip(call)
+def _limited(call: Call, bends: tuple[Bend, ...]) -> tuple[Bend, ...]:
+    """`clip` bounds what activations are given."""
+    limit = call.attributes.get("clip")
+    return bends if limit is None else tuple([_clipped(bend, limit) for bend in bends])
 
+
+def _rnn(call: Call) -> tuple[Value, ...]:
     def layer(d: Direction) -> tuple[Value, State]:
-        return recurrent.rnn(d.x, d.weights, d.state, d.bends[0], d.run)
+        (bend,) = _limited(call, d.bends)
+        return recurrent.rnn(d.x, d.weights, d.state, bend, d.run)
 
     return _run(call, 1, ("Tanh",), layer, 1)
 
 
 def _gru(call: Call) -> tuple[Value, ...]:
-    _refuse_clip(call)
     resets_product = bool(call.attribute("linear_before_reset", 0))
 
     def layer(d: Direction) -> tuple[Value, State]:
-        bends = (d.bends[0], d.bends[1])
+        gate, bend = _limited(call, d.bends)
+        bends = (gate, bend)
         return recurrent.gru(d.x, d.weights, d.state, bends, d.run, resets_product=resets_product)
 
     return _run(call, 3, ("Sigmoid", "Tanh"), layer, 1)
@@ -178,11 +187,6 @@ def _lstm(call: Call) -> tuple[Value, ...]:
         )
 
     return _run(call, 4, ("Sigmoid", "Tanh", "Tanh"), layer, 2)
-
-
-def _refuse_clip(call: Call) -> None:
-    if "clip" in call.attributes:
-        raise call.error("clip is supported for LSTM only")
 
 
 OPERATORS: dict[str, Operator] = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}
