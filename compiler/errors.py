@@ -25,6 +25,10 @@ class ShapeError(CompilerError, ValueError):
     """Shapes that do not fit together."""
 
 
+class NumberError(CompilerError, OverflowError):
+    """A Python integer that a dtype does not hold."""
+
+
 class AxisError(ShapeError, IndexError):
     """An axis that an array does not have."""
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from compiler.errors import ShapeError
+from compiler.errors import DTypeError, ShapeError
 from compiler.frontend.dtypes import DTypeLike
-from compiler.frontend.shapes import Axes
+from compiler.frontend.shapes import Axes, as_shape
 from compiler.frontend.tensor import Tensor
 
 
@@ -36,6 +36,8 @@ def from_dlpack(
     copy: bool | None = None,
 ) -> Tensor:
     """A snapshot of an array of another library."""
+    if not hasattr(x, "__dlpack__"):
+        raise DTypeError(f"from_dlpack of {type(x).__name__}: has no __dlpack__")
     return asarray(x if isinstance(x, Tensor) else np.from_dlpack(x), device=device, copy=copy)
 
 
@@ -48,21 +50,25 @@ def astype(
 
 def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> Tensor:
     """The same elements in the same order; one size may be -1."""
-    return x.reshape(tuple(shape))
+    return _tensor(x, "reshape").reshape(shape)
 
 
 def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
     """New axis i is old axis axes[i]."""
-    return x.permute_dims(tuple(axes))
+    return _tensor(x, "permute_dims").permute_dims(axes)
 
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
     """Repeated along missing axes and those of size 1."""
-    if any(size < 0 for size in shape):
-        raise ShapeError(f"shape {tuple(shape)}: has a negative size")
-    return x.broadcast_to(tuple(shape))
+    return _tensor(x, "broadcast_to").broadcast_to(as_shape(shape))
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     """Without these axes, which have size 1."""
-    return x.squeeze(axis)
+    return _tensor(x, "squeeze").squeeze(axis)
+
+
+def _tensor(x: object, name: str) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise DTypeError(f"{name} of {type(x).__name__}: use a tensor")
+    return x

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from compiler.errors import DTypeError
+from compiler.errors import DTypeError, NumberError
 from compiler.frontend.graph import Number
 from compiler.ir import (
     BFLOAT16,
@@ -49,7 +49,7 @@ def as_dtype(spec: DTypeLike) -> DType:
         return spec
     try:
         found = _FROM_NUMPY.get(np.dtype("bfloat16" if spec == "bfloat16" else spec))
-    except TypeError:
+    except (TypeError, ValueError):  # what is no dtype; what has a `dtype` that is none
         found = None
     if found is None:
         names = ", ".join(dtype.name for dtype in ALL)
@@ -86,7 +86,7 @@ def _with_integer(floating: DType, integer: DType) -> DType:
 
 
 def with_number(dtype: DType, number: Number) -> DType:
-    """The dtype of `dtype` met by a Python number. Raises OverflowError like NumPy."""
+    """The dtype of `dtype` met by a Python number. Raises NumberError, an OverflowError."""
     if isinstance(number, bool):
         return dtype
     if isinstance(number, float):
@@ -94,7 +94,7 @@ def with_number(dtype: DType, number: Number) -> DType:
     if dtype is BOOL:
         return INT64
     if dtype.is_int and not int(dtype.lowest) <= number <= int(dtype.highest):
-        raise OverflowError(f"Python integer {number} is out of bounds for {dtype}")
+        raise NumberError(f"Python integer {number} is out of bounds for {dtype}")
     return dtype
 
 

@@ -41,6 +41,13 @@ def as_value(operand: Operand, device: str) -> Value:
     return from_array(array, device)
 
 
+def require_values(what: str, *operands: object) -> None:
+    """Raise DTypeError, naming `what` they are, unless all of them are values."""
+    for operand in operands:
+        if not isinstance(operand, Value):
+            raise DTypeError(f"{what} of {type(operand).__name__}: use a tensor")
+
+
 def align(*operands: Operand) -> tuple[Value, ...]:
     """The operands, of which at least one is a value, with one dtype and one shape."""
     dtype, values = _with_one_dtype(operands)
@@ -70,11 +77,17 @@ def _with_one_dtype(operands: Sequence[Operand]) -> tuple[DType, list[Value]]:
 
 
 def device_of(operands: Sequence[object]) -> str:
-    """The one device of the values among the operands. Raises DeviceError if there are two."""
+    """The one device of the values among the operands.
+
+    Raises DeviceError if there are two, DTypeError if none of the operands is a tensor.
+    """
     found = dict.fromkeys(value.device for value in operands if isinstance(value, Value))
     if len(found) > 1:
         listed = " and ".join(found)
         raise DeviceError(f"operands are on {listed}: bring them together with .to(device)")
+    if not found:
+        listed = " and ".join(type(operand).__name__ for operand in operands)
+        raise DTypeError(f"operands {listed}: none of them is a tensor")
     return next(iter(found))
 
 

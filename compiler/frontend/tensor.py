@@ -63,6 +63,14 @@ def _call(function: Callable[..., R], args: tuple[Any, ...], options: dict[str, 
     return function(*[_unwrap(argument) for argument in args], **values)
 
 
+def _own(argument: object, function: Callable[..., Any]) -> "Tensor":
+    """The tensor that a function belongs to. Raises DTypeError for what is none."""
+    if not isinstance(argument, Tensor):
+        name = function.__name__.rstrip("_")
+        raise DTypeError(f"{name} of {type(argument).__name__}: use a tensor")
+    return argument
+
+
 def _named(bound: F, function: Callable[..., Any]) -> F:
     update_wrapper(bound, function)
     return bound
@@ -74,7 +82,7 @@ def method(
     """A function of a value, as a method; tensors among the arguments are unwrapped."""
 
     def bound(self: "Tensor", /, *args: P.args, **options: P.kwargs) -> "Tensor":
-        return wrap(_call(function, (self, *args), options))
+        return wrap(_call(function, (_own(self, function), *args), options))
 
     return _named(bound, function)
 
@@ -85,16 +93,19 @@ def methods(
     """A function that gives several values, as a method."""
 
     def bound(self: "Tensor", /, *args: P.args, **options: P.kwargs) -> "tuple[Tensor, ...]":
-        return tuple([wrap(value) for value in _call(function, (self, *args), options)])
+        found = _call(function, (_own(self, function), *args), options)
+        return tuple([wrap(value) for value in found])
 
     return _named(bound, function)
 
 
-def record(function: Callable[P, tuple[Any, ...]]) -> Callable[P, Any]:
+def record(
+    function: Callable[Concatenate[Value, P], tuple[Any, ...]],
+) -> Callable[Concatenate["Tensor", P], Any]:
     """A function that gives a named tuple of values, as one that gives one of tensors."""
 
-    def bound(*args: P.args, **options: P.kwargs) -> Any:  # noqa: ANN401  # the tuple's own type
-        found: Any = _call(function, args, options)
+    def bound(self: "Tensor", /, *args: P.args, **options: P.kwargs) -> Any:  # noqa: ANN401  # the tuple's own type
+        found: Any = _call(function, (_own(self, function), *args), options)
         return type(found)(*[wrap(value) for value in found])
 
     return _named(bound, function)
@@ -190,7 +201,7 @@ def realize_all(tensors: "Sequence[Tensor]") -> None:
 
 def _explain(self: "Tensor", *others: "Tensor") -> str:
     """The kernels that would compute these tensors now, and why each is one of its own."""
-    return explain([tensor.value for tensor in (self, *others)], storage_of)
+    return explain([_own(tensor, explain).value for tensor in (self, *others)], storage_of)
 
 
 def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:

@@ -175,7 +175,7 @@ def test_what_is_missing_is_counted_in_loops_scans_and_functions():
     inner (v) => (w) { w = Multinomial (v) }
     """
     header = '<ir_version: 9, opset_import: ["" : 21, "mine" : 1]>\n'
-    with pytest.raises(ModelError, match="^unsupported operators: MaxRoiPool x1, Multinomial x2$"):
+    with pytest.raises(ModelError, match=r"^unsupported operators: MaxRoiPool x1, Multinomial x2$"):
         run(from_proto(parser.parse_model(header + text)), {"x": X}, "reference")
 
 

@@ -47,8 +47,6 @@ def gru(weights, state):
 @pytest.mark.parametrize(("op", "gates", "equations"), [("RNN", 1, rnn), ("GRU", 3, gru)])
 def test_clip_bounds_what_activations_are_given(op, gates, equations):
     weights, state = numbers(1, gates * HIDDEN, 4), numbers(1, gates * HIDDEN, HIDDEN)
-    program, feed = node(
-        op, X, weights, state, outputs=2, hidden_size=HIDDEN, clip=LIMIT, opset=14
-    )
+    program, feed = node(op, X, weights, state, outputs=2, hidden_size=HIDDEN, clip=LIMIT, opset=14)
     found = run(program, feed, "reference")["y1"]
     np.testing.assert_allclose(found[0], equations(weights[0], state[0]), rtol=1e-5)

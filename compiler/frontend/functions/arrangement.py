@@ -10,7 +10,7 @@ from compiler.frontend.functions.reduce import sum_
 from compiler.frontend.functions.scan import cumsum
 from compiler.frontend.functions.sorting import searchsorted
 from compiler.frontend.graph import Value
-from compiler.frontend.operands import Operand, align, as_value
+from compiler.frontend.operands import Operand, align, as_value, require_values
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, as_int
 from compiler.ir import BOOL, INT64
@@ -33,13 +33,14 @@ def diff(
 ) -> Value:
     """The n-th differences of neighbours along an axis."""
     along = as_axis(axis, x.ndim)
-    if as_int(n, "n") < 0:
-        raise ShapeError(f"diff of order {n}: use 0 or more")
-    if n == 0:
+    order = as_int(n, "n")
+    if order < 0:
+        raise ShapeError(f"diff of order {order}: use 0 or more")
+    if order == 0:
         return x
     ends = [None if end is None else as_value(end, x.device) for end in (prepend, append)]
     x = concat([piece for piece in (ends[0], x, ends[1]) if piece is not None], along)
-    for _ in range(n):
+    for _ in range(min(order, x.shape[along])):  # then nothing is left
         size = x.shape[along]
         after, before = part(x, along, min(1, size), size), part(x, along, 0, max(size - 1, 0))
         x = not_equal(after, before) if x.dtype is BOOL else subtract(after, before)
@@ -50,6 +51,7 @@ def meshgrid(*arrays: Value, indexing: str = "xy") -> tuple[Value, ...]:
     """Each array along an axis of its own, repeated along the others'."""
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"meshgrid with indexing {indexing!r}: use 'xy' or 'ij'")
+    require_values("meshgrid", *arrays)
     if any(array.ndim != 1 for array in arrays):
         shapes = " and ".join(str(array.shape) for array in arrays)
         raise ShapeError(f"meshgrid of {shapes}: needs arrays of one dimension")
@@ -98,7 +100,8 @@ def diagonal(x: Value, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Val
         raise ShapeError(f"diagonal of axes {axis1} and {axis2}: are the same")
     turned = moveaxis(x, (rows, columns), (-2, -1))
     n, m = turned.shape[-2:]
-    down, right = max(-offset, 0), max(offset, 0)
+    start = as_int(offset, "offset")
+    down, right = max(-start, 0), max(start, 0)
     length = max(0, min(n - down, m - right))
     if length == 0:
         return graph.full(0, x.dtype, (*turned.shape[:-2], 0), x.device)

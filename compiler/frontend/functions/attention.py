@@ -11,6 +11,7 @@ from compiler.frontend.functions.linalg import matmul
 from compiler.frontend.functions.movement import matrix_transpose
 from compiler.frontend.functions.reduce import softmax
 from compiler.frontend.graph import Value
+from compiler.frontend.operands import require_values
 from compiler.ir import BOOL
 
 
@@ -28,6 +29,9 @@ def scaled_dot_product_attention(
     A mask of bools says which keys a query may see (one that sees none gets 0), one of floats is
     added to the products. `is_causal`: query i sees keys 0 to i. `scale` is 1 / sqrt(size).
     """
+    require_values("attention", query, key, value)
+    if mask is not None:
+        require_values("mask", mask)
     if min(query.ndim, key.ndim, value.ndim) < 2 or query.shape[-1] != key.shape[-1]:
         raise ShapeError(
             f"attention of {query.shape} to {key.shape} and {value.shape}: needs (..., queries, n),"

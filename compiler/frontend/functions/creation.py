@@ -1,12 +1,13 @@
 """Values made of nothing: constants, and numbers that count, which lie in no memory."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
 
 from compiler.backends import find_backend
-from compiler.errors import ShapeError
+from compiler.errors import NumberError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions.elementwise import add, equal, less_equal, multiply, where
@@ -29,7 +30,17 @@ def full(
     """One number everywhere."""
     number = as_number(fill_value, "fill value")
     found = dtypes.of_number(number) if dtype is None else dtypes.as_dtype(dtype)
-    return graph.full(number, found, as_shape(shape), _name(device))
+    return graph.full(_held(number, found), found, as_shape(shape), _name(device))
+
+
+def _held(number: Number, dtype: DType) -> Number:
+    """A number that is to fill an array of `dtype`. Raises like NumPy where it does not fit."""
+    if isinstance(number, float) and dtype.is_int:
+        if not isfinite(number):
+            raise ShapeError(f"fill value {number} of {dtype}: is no integer")
+        number = int(number)
+    dtypes.with_number(dtype, number)
+    return number
 
 
 def zeros(shape: Sizes, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
@@ -48,7 +59,8 @@ def full_like(
     """One number everywhere, in the shape of `x`."""
     found = x.dtype if dtype is None else dtypes.as_dtype(dtype)
     name = x.device if device is None else _name(device)
-    return graph.full(as_number(fill_value, "fill value"), found, x.shape, name)
+    number = _held(as_number(fill_value, "fill value"), found)
+    return graph.full(number, found, x.shape, name)
 
 
 def zeros_like(x: Value, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
@@ -88,6 +100,8 @@ def arange(
 def _whole_numbers(numbers: range, dtype: DTypeLike | None, device: str) -> Value:
     """Computed where they are read, in no memory."""
     found = INT64 if dtype is None else dtypes.as_dtype(dtype)
+    if max(-numbers.start, -numbers.stop, numbers.start, numbers.stop) > 2**63:
+        raise NumberError(f"arange of {numbers.start} to {numbers.stop}: is beyond 64 bits")
     if not found.is_int or numbers.start not in range(int(found.lowest), int(found.highest) + 1):
         array = np.arange(numbers.start, numbers.stop, numbers.step)
         return from_array(array.astype(dtypes.to_numpy(found)), device)
@@ -108,8 +122,8 @@ def linspace(
     """`num` numbers at equal distances."""
     ends = [as_number(end, "linspace end") for end in (start, stop)]
     count = as_int(num, "num")
-    if count < 0:
-        raise ShapeError(f"linspace of {count} numbers: use 0 or more")
+    if not 0 <= count < 2**32:
+        raise ShapeError(f"linspace of {count} numbers: they lie in memory, use 0 or more")
     found = FLOAT64 if dtype is None else dtypes.as_dtype(dtype)
     array = np.linspace(float(ends[0]), float(ends[1]), count, endpoint=endpoint)
     return from_array(array.astype(dtypes.to_numpy(found)), _name(device))
@@ -142,7 +156,7 @@ def eye(
     """1 on the k-th diagonal, 0 elsewhere."""
     columns = as_int(n_rows if n_cols is None else n_cols, "n_cols")
     one = ones((n_rows, columns), dtype=dtype, device=device)
-    on_diagonal = equal(add(arange_like(one, 0), k), arange_like(one, 1))
+    on_diagonal = equal(add(arange_like(one, 0), _near(one, k)), arange_like(one, 1))
     return where(on_diagonal, one, 0)
 
 
@@ -153,11 +167,17 @@ def tril(x: Value, k: int = 0) -> Value:
 
 def triu(x: Value, k: int = 0) -> Value:
     """Zero below the k-th diagonal of the last two axes."""
-    return where(_reaches_diagonal(x, k - 1), full_like(x, 0), x)
+    return where(_reaches_diagonal(x, as_int(k, "k") - 1), full_like(x, 0), x)
 
 
 def _reaches_diagonal(x: Value, k: int) -> Value:
     if x.ndim < 2:
         raise ShapeError(f"shape {x.shape}: a matrix has at least two dimensions")
     row, column = arange_like(x, x.ndim - 2), arange_like(x, x.ndim - 1)
-    return less_equal(column, add(row, k))
+    return less_equal(column, add(row, _near(x, k)))
+
+
+def _near(x: Value, k: int) -> int:
+    """The number of a diagonal, or of one beyond the last where it lies farther out."""
+    farthest = sum(x.shape[-2:])
+    return max(-farthest, min(as_int(k, "k"), farthest))

@@ -6,7 +6,7 @@ Pairs are contracted from the left, so that a chain of matrices is a chain of pr
 from collections.abc import Sequence
 from math import prod
 
-from compiler.errors import ShapeError
+from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.elementwise import equal, where
 from compiler.frontend.functions.picking import places_along
@@ -44,6 +44,8 @@ Letters = tuple[str, ...]
 
 def _parse(subscripts: str, values: Sequence[Value]) -> tuple[list[Letters], Letters]:
     """The letters of each axis; axes under an ellipsis get numbers from the right."""
+    if not isinstance(subscripts, str):
+        raise DTypeError(f"einsum {subscripts!r:.40}: begins with the subscripts, as a string")
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(values):

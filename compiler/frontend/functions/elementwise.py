@@ -20,6 +20,8 @@ from compiler.frontend.operands import (
 from compiler.frontend.shapes import as_int, broadcast
 from compiler.ir import BOOL, FLOAT64, INT16, INT32, INT64, DType, Kind, Op
 
+MAX_DECIMALS = 308  # 10 to a greater power is no float64
+
 
 def astype(x: Value, dtype: DTypeLike) -> Value:
     """`x` converted to `dtype`: integers wrap, floats truncate and saturate, bool is x != 0."""
@@ -223,10 +225,13 @@ def trunc(x: Value) -> Value:
 
 def round_(x: Value, decimals: int = 0) -> Value:
     """x rounded to `decimals` places, ties to even."""
-    if as_int(decimals, "decimals") == 0 or not x.dtype.is_float:
+    places = as_int(decimals, "decimals")
+    if places == 0 or not x.dtype.is_float:
         return _round(Op.RINT, x)
-    scale = float(10 ** abs(decimals))
-    if decimals > 0:
+    if abs(places) > MAX_DECIMALS:
+        raise ShapeError(f"decimals {places}: use at most {MAX_DECIMALS}")
+    scale = float(10 ** abs(places))
+    if places > 0:
         return divide(_round(Op.RINT, multiply(x, scale)), scale)
     return multiply(_round(Op.RINT, divide(x, scale)), scale)
 

@@ -200,12 +200,21 @@ def _as_array(item: Index, device: str) -> Value | None:
     if isinstance(item, Value):
         array = item
     elif isinstance(item, bool | np.bool_ | list | np.ndarray):
-        array = as_value(np.asarray(item, None if np.size(item) else np.int64), device)
+        array = _from_list(item, device)
     else:
         return None
     if array.dtype is not BOOL and not array.dtype.is_int:
         raise IndexingError(f"index of {array.dtype}: use integers or bools")
     return array
+
+
+def _from_list(item: object, device: str) -> Value:
+    """Integers, where there is nothing: NumPy would make floats of []."""
+    try:
+        array = np.asarray(item)
+    except ValueError as error:
+        raise IndexingError(f"index of {type(item).__name__}: is no array, {error}") from None
+    return as_value(array if array.size else array.astype(np.int64), device)
 
 
 def _positions(mask: Value, shape: Shape) -> list[Value]:

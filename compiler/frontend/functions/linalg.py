@@ -7,7 +7,7 @@ from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.movement import expand_dims, matrix_transpose, reshape
 from compiler.frontend.graph import Kind, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to, device_of
-from compiler.frontend.shapes import as_axes, as_axis, broadcast
+from compiler.frontend.shapes import as_axes, as_axis, as_int, broadcast
 from compiler.ir import BOOL, DType, Op
 
 
@@ -90,12 +90,23 @@ def outer(x1: Operand, x2: Operand) -> Value:
     return graph.cast(product, dtype)
 
 
+def _summed_axes(
+    axes: int | Sequence[Sequence[int]], a: Value, b: Value
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if not isinstance(axes, Sequence):
+        count = as_int(axes, "axes")
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            raise ShapeError(f"tensordot of {a.shape} and {b.shape}: have no {count} axes")
+        return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
+    if len(axes) != 2:
+        raise ShapeError(f"tensordot over {axes}: needs axes of both operands")
+    return as_axes(axes[0], a.ndim), as_axes(axes[1], b.ndim)
+
+
 def tensordot(x1: Operand, x2: Operand, axes: int | Sequence[Sequence[int]] = 2) -> Value:
     """The sum of products over pairs of axes: the last n and first n, or those named."""
     a, b, dtype = _operands(x1, x2)
-    if isinstance(axes, int):
-        axes = (tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes)))
-    left, right = as_axes(axes[0], a.ndim), as_axes(axes[1], b.ndim)
+    left, right = _summed_axes(axes, a, b)
     sizes = [a.shape[i] for i in left], [b.shape[i] for i in right]
     if sizes[0] != sizes[1]:
         raise ShapeError(

@@ -9,8 +9,23 @@ from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import graph
 from compiler.frontend.functions.elementwise import where
 from compiler.frontend.graph import Number, Pairs, Value
-from compiler.frontend.operands import Operand, align, as_value, broadcast_to, device_of
-from compiler.frontend.shapes import Axes, as_axes, as_axis, as_int, as_shape, broadcast
+from compiler.frontend.operands import (
+    Operand,
+    align,
+    as_value,
+    broadcast_to,
+    device_of,
+    require_values,
+)
+from compiler.frontend.shapes import (
+    Axes,
+    as_axes,
+    as_axis,
+    as_int,
+    as_number,
+    as_shape,
+    broadcast,
+)
 from compiler.ir import BOOL, Op
 
 
@@ -111,6 +126,7 @@ def expand(x: Value, *shape: int | Sequence[int]) -> Value:
 
 def broadcast_arrays(*arrays: Value) -> tuple[Value, ...]:
     """All in the shape in which they meet."""
+    require_values("broadcast_arrays", *arrays)
     shape = broadcast(*[array.shape for array in arrays])
     return tuple([broadcast_to(array, shape) for array in arrays])
 
@@ -249,10 +265,11 @@ def split(x: Value, sections: int | Sequence[int], axis: int = 0) -> tuple[Value
     size = x.shape[place]
     if isinstance(sections, Sequence):
         ends = [0, *[min(as_int(end, "section"), size) for end in sections], size]
-    elif size % sections:
-        raise ShapeError(f"split of {x.shape}: axis {place} has no {sections} equal parts")
     else:
-        ends = list(range(0, size + 1, size // sections)) if size else [0] * (sections + 1)
+        count = as_int(sections, "sections")
+        if count < 1 or size % count:
+            raise ShapeError(f"split of {x.shape}: axis {place} has no {count} equal parts")
+        ends = [size // count * part for part in range(count + 1)]
     return tuple([_along(x, place, (a, max(a, b))) for a, b in pairwise(ends)])
 
 
@@ -270,6 +287,7 @@ def pad(x: Value, pad_width: PadWidth, constant_values: Number = 0) -> Value:
     """`pad_width[i]` = (before, after) elements of `constant_values` around axis i."""
     pairs = _pairs(pad_width, x.ndim)
     padded = graph.pad(x, pairs)
+    as_number(constant_values, "constant_values")
     if constant_values == 0 or padded is x:
         return padded
     inside = graph.pad(graph.full(1, BOOL, x.shape, x.device), pairs)

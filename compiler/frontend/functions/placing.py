@@ -31,7 +31,7 @@ def put_along_axis(
         raise IndexingError(f"index of {places.dtype}: use integers")
     if places.ndim != x.ndim:
         raise ShapeError(f"put_along_axis in {x.shape} at {places.shape}: differ in dimensions")
-    if reduce not in _REDUCTIONS:
+    if not isinstance(reduce, str | None) or reduce not in _REDUCTIONS:
         raise ShapeError(f"reduce {reduce!r}: use one of {', '.join(filter(None, _REDUCTIONS))}")
     along = as_axis(axis, x.ndim)
     shape = tuple([places.shape[i] if i == along else n for i, n in enumerate(x.shape)])

@@ -18,7 +18,7 @@ from compiler.frontend.functions.elementwise import add, multiply, subtract
 from compiler.frontend.functions.floats import cos, log, sqrt
 from compiler.frontend.functions.ordering import argsort
 from compiler.frontend.graph import Value
-from compiler.frontend.shapes import as_int, as_shape
+from compiler.frontend.shapes import as_int, as_number, as_shape
 from compiler.ir import FLOAT32, FLOAT64, INT64, UINT32, UINT64, DType, Op
 
 Sizes = int | Sequence[int]
@@ -109,7 +109,9 @@ def uniform(
     device: str = "llvm",
 ) -> Value:
     """Uniform floats from low to high."""
-    return add(multiply(rand(shape, seed=seed, dtype=dtype, device=device), high - low), low)
+    start, stop = as_number(low, "low"), as_number(high, "high")
+    unit = rand(shape, seed=seed, dtype=dtype, device=device)
+    return add(multiply(unit, stop - start), start)
 
 
 def randn(shape: Sizes, *, seed: int, dtype: DTypeLike = FLOAT32, device: str = "llvm") -> Value:

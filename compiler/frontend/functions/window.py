@@ -15,7 +15,8 @@ from compiler.frontend.functions import movement
 from compiler.frontend.functions.adjoint import Geometry, input_gradient, weight_gradient
 from compiler.frontend.functions.elementwise import add, divide
 from compiler.frontend.graph import Number, Pairs, Value
-from compiler.frontend.shapes import per_axis
+from compiler.frontend.operands import require_values
+from compiler.frontend.shapes import as_int, per_axis
 from compiler.ir import FLOAT64, Op
 
 Padding: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
@@ -78,6 +79,8 @@ def _sum_of_windows(x: Value, weight: Value, how: Geometry) -> Value:
 
 
 def _check_conv(x: Value, weight: Value, bias: Value | None, groups: int) -> None:
+    require_values("conv", x, weight, *([] if bias is None else [bias]))
+    _check_groups(groups)
     sizes = f"conv of {x.shape} with {weight.shape} in {groups} groups"
     if weight.ndim < 3 or x.ndim != weight.ndim:
         raise ShapeError(f"{sizes}: needs (n, c, *spatial) and (out, c / groups, *kernel)")
@@ -85,6 +88,11 @@ def _check_conv(x: Value, weight: Value, bias: Value | None, groups: int) -> Non
         raise ShapeError(f"{sizes}: the channels do not fit")
     if bias is not None and bias.shape != (weight.shape[0],):
         raise ShapeError(f"{sizes}: bias {bias.shape}, expected ({weight.shape[0]},)")
+
+
+def _check_groups(groups: int) -> None:
+    if as_int(groups, "groups") < 1:
+        raise ShapeError(f"groups {groups}: use 1 or more")
 
 
 def conv_transpose(
@@ -122,6 +130,8 @@ def conv_transpose(
 
 
 def _check_transpose(x: Value, weight: Value, bias: Value | None, groups: int) -> None:
+    require_values("conv_transpose", x, weight, *([] if bias is None else [bias]))
+    _check_groups(groups)
     sizes = f"conv_transpose of {x.shape} with {weight.shape} in {groups} groups"
     if weight.ndim < 3 or x.ndim != weight.ndim:
         raise ShapeError(f"{sizes}: needs (n, c, *spatial) and (c, out / groups, *kernel)")
@@ -172,6 +182,8 @@ def _pool(
     op: Op, x: Value, kernel: PerAxis, stride: PerAxis | None, padding: Padding, dilation: PerAxis
 ) -> Value:
     dims = _dims(x, kernel)
+    if not 1 <= dims <= x.ndim:
+        raise ShapeError(f"pool of {x.shape}: its windows have {dims} axes")
     sizes = per_axis(kernel, dims, "kernel")
     filler = graph.identity(op, x.dtype)
     padded = _pad(x, _padding(padding, dims), filler)
@@ -181,11 +193,12 @@ def _pool(
 
 def _padding(padding: Padding, dims: int) -> Pairs:
     if not isinstance(padding, Sequence):
-        return ((padding, padding),) * dims
+        both = as_int(padding, "padding")
+        return ((both, both),) * dims
     pairs = [tuple(item) if isinstance(item, Sequence) else (item, item) for item in padding]
     if len(pairs) != dims or any(len(pair) != 2 for pair in pairs):
         raise ShapeError(f"padding {padding}: needs one number or pair for each of {dims} axes")
-    return tuple([(pair[0], pair[1]) for pair in pairs])
+    return tuple([(as_int(pair[0], "padding"), as_int(pair[1], "padding")) for pair in pairs])
 
 
 def _pad(x: Value, pairs: Pairs, filler: Number) -> Value:

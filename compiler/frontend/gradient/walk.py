@@ -6,6 +6,7 @@ from compiler.frontend.formulas import Rule, formula_of
 from compiler.frontend.functions.scatter import elements_added
 from compiler.frontend.gradient import elementwise, movement, reduce
 from compiler.frontend.graph import Kind, Value, in_order
+from compiler.frontend.operands import require_values
 from compiler.ir import Op
 
 Edge = tuple[Value, Rule]  # what a value depends on, and how
@@ -17,6 +18,7 @@ def gradient(result: Value, *inputs: Value, cotangent: Value | None = None) -> t
     A result of more than one element needs a `cotangent` of its shape: what each element counts.
     Raises ShapeError for an input that the result does not depend on.
     """
+    require_values("gradient", *inputs, *([] if cotangent is None else [cotangent]))
     seed = _seed(result, cotangent)
     order = _order(result)
     carriers = _carriers(order, inputs)

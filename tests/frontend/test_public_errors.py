@@ -1,0 +1,172 @@
+"""Whatever a public function is given: it works, or says what is wrong by an error of ours.
+
+No raw error of Python's or NumPy's comes through (an AttributeError of something inside, say), but
+Python's own for a call that does not have the right arguments at all.
+"""
+
+import inspect
+from itertools import product
+
+import numpy as np
+import pytest
+
+from compiler import Tensor, array_api
+from compiler.errors import CompilerError
+
+KINDS = (ValueError, TypeError, IndexError, OverflowError)  # NumPy's
+
+
+def tensor(data):
+    return Tensor(np.asarray(data), device="reference")
+
+
+MATRIX = tensor(np.arange(6.0).reshape(2, 3))
+INTEGERS = tensor(np.arange(6).reshape(2, 3))
+MASK = tensor(np.ones(3, bool))
+CUBE = tensor(np.ones((4, 5, 6), np.float32))
+WRONG = {
+    "text": "a",
+    "nothing": None,
+    "an object": object(),
+    "complex": 1j,
+    "a dict": {},
+    "ragged": [1, [2]],
+    "texts": ("a", "b"),
+    "a fraction": 1.5,
+    "nan": float("nan"),
+    "negative": -1,
+    "zero": 0,
+    "seven": 7,
+    "a huge integer": 2**70,
+    "an axis that is not there": (0, 9),
+    "an axis twice": (0, 0),
+    "a mask": MASK,
+    "another shape": CUBE,
+    "integers": INTEGERS,
+}
+FEW = ("text", "nothing", "negative", "a huge integer", "another shape")
+OPERATORS = ("__add__", "__and__", "__eq__", "__getitem__", "__invert__", "__matmul__", "__pow__")
+METHODS = [
+    name
+    for name in sorted(dir(Tensor))
+    if (name in OPERATORS or not name.startswith("_"))
+    and callable(getattr(Tensor, name))
+    and not isinstance(inspect.getattr_static(Tensor, name), staticmethod)
+]
+STATICS = [
+    name
+    for name in sorted(vars(Tensor))
+    if isinstance(inspect.getattr_static(Tensor, name), staticmethod)
+]
+FUNCTIONS = [
+    name
+    for name in array_api.__all__
+    if callable(getattr(array_api, name)) and not inspect.isclass(getattr(array_api, name))
+]
+WITHOUT_ARRAYS = {"arange", "asarray", "can_cast", "empty", "eye", "finfo", "full", "iinfo"}
+WITHOUT_ARRAYS |= {"isdtype", "linspace", "ones", "result_type", "zeros"}
+
+
+def complaint(call, *arguments):
+    """Why a call is refused; None where it is not. Fails for an error that is not ours."""
+    try:
+        call(*arguments)
+    except Exception as error:  # noqa: BLE001  # which kind it is, is the question
+        found = error
+    else:
+        return None
+    is_ours = isinstance(found, CompilerError) and isinstance(found, KINDS) and str(found)
+    is_pythons = type(found) is TypeError and "argument" in str(found)  # too many, or too few
+    assert is_ours or is_pythons, repr(found)
+    return str(found)
+
+
+def check(call, *first):
+    complaint(call, *first)
+    for wrong in WRONG.values():
+        complaint(call, *first, wrong)
+    for names in product(FEW, repeat=2):
+        complaint(call, *first, *[WRONG[name] for name in names])
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("subject", [MATRIX, MASK], ids=["matrix", "mask"])
+def test_a_method_works_or_complains(name, subject):
+    check(getattr(Tensor, name), subject)
+
+
+@pytest.mark.parametrize("name", STATICS)
+def test_a_function_of_the_class_works_or_complains(name):
+    check(getattr(Tensor, name))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_the_namespace_works_or_complains(name):
+    check(getattr(array_api, name))
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - WITHOUT_ARRAYS))
+def test_what_is_no_array_is_refused(name):
+    call = getattr(array_api, name)
+    refused = [complaint(call, wrong) for wrong in ("a", None, object())]
+    refused += [complaint(call, wrong, wrong) for wrong in ("a", None, object())]
+    assert None not in refused
+
+
+IMAGE, KERNEL = tensor(np.ones((1, 2, 5, 6))), tensor(np.ones((2, 2, 3, 3)))
+OPTIONS = {
+    "conv": (IMAGE, KERNEL),
+    "conv_transpose": (IMAGE, KERNEL),
+    "max_pool": (IMAGE, (2, 2)),
+    "avg_pool": (IMAGE, (2, 2)),
+    "scaled_dot_product_attention": (MATRIX, MATRIX, MATRIX),
+    "pad": (MATRIX, 1),
+    "clip": (MATRIX,),
+    "put_along_axis": (MATRIX, tensor([[0], [1]]), 1.0),
+    "gradient": (MATRIX, MATRIX),
+    "sum": (MATRIX,),
+    "var": (MATRIX,),
+    "sort": (MATRIX,),
+    "roll": (MATRIX, 1),
+    "diff": (MATRIX,),
+    "cumsum": (MATRIX, 0),
+    "full_like": (MATRIX, 1),
+    "diagonal": (MATRIX,),
+    "tensordot": (MATRIX, MATRIX),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_works_or_complains(name):
+    call, given = getattr(Tensor, name), OPTIONS[name]
+    options = list(inspect.signature(call).parameters)[len(given) :]
+    for option, wrong in product(options, WRONG.values()):
+        if option != "device":
+            complaint(lambda option=option, wrong=wrong: call(*given, **{option: wrong}))
+
+
+def test_numbers_that_an_integer_dtype_does_not_hold_are_an_overflow():
+    for call in (
+        lambda: INTEGERS + 2**70,
+        lambda: Tensor.full((2,), 300, dtype="uint8"),
+        lambda: Tensor.full((2,), 2**70),
+        lambda: Tensor.arange(2**70),
+    ):
+        with pytest.raises(OverflowError) as found:
+            call()
+        assert isinstance(found.value, CompilerError)
+
+
+def test_a_filling_fraction_is_cut_off_like_numpys():
+    for number in (1.5, -1.5):
+        mine = Tensor.full((2,), number, dtype="int32", device="reference").numpy()
+        assert np.array_equal(mine, np.full((2,), number, dtype="int32"))
+
+
+def test_differences_of_a_high_order_are_empty():
+    assert MATRIX.diff(axis=1, n=10**12).shape == (2, 0)
+
+
+def test_diagonals_far_outside_are_all_or_nothing():
+    assert MATRIX.tril(10**12).tolist() == MATRIX.tolist()
+    assert MATRIX.triu(10**12).tolist() == [[0, 0, 0], [0, 0, 0]]
