@@ -16,7 +16,16 @@ if TYPE_CHECKING:
         OptionError,
         ParseError,
     )
-    from compiler.frontend import Tensor, array_api, compiling, jit, nn, optim, same_opts
+    from compiler.frontend import (
+        Tensor,
+        Variable,
+        array_api,
+        compiling,
+        jit,
+        nn,
+        optim,
+        same_opts,
+    )
     from compiler.ir import Node, parse_node, print_node
     from compiler.observe import (
         CompileEvent,
@@ -51,6 +60,7 @@ _HOMES = {
     "Target": "target",
     "Transcendental": "options",
     "Tensor": "frontend",
+    "Variable": "frontend",
     "array_api": "frontend",
     "compile_kernel": "compile",
     "compiling": "frontend",
@@ -80,7 +90,7 @@ __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileReused",
     "CompileStarted", "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError",
     "JitError", "Node", "OptionError", "ParseError", "Target", "Tensor", "Transcendental",
-    "array_api", "compile_kernel", "compiling", "find_target", "flatten", "jit", "nn", "observing",
-    "open_device", "optim", "parse_node", "print_node", "same_opts", "subscribe", "unflatten",
-    "unsubscribe",
+    "Variable", "array_api", "compile_kernel", "compiling", "find_target", "flatten", "jit", "nn",
+    "observing", "open_device", "optim", "parse_node", "print_node", "same_opts", "subscribe",
+    "unflatten", "unsubscribe",
 ]  # fmt: skip

@@ -160,7 +160,7 @@ class Backend:
 
 # --- launches ---
 
-_ARITHMETIC: dict[Op, Callable[[int, int], int]] = {
+_ARITHMETIC: dict[Op, Callable[..., int]] = {
     Op.ADD: lambda a, b: a + b,
     Op.SUB: lambda a, b: a - b,
     Op.MUL: lambda a, b: a * b,
@@ -168,6 +168,18 @@ _ARITHMETIC: dict[Op, Callable[[int, int], int]] = {
     Op.MOD: lambda a, b: a - b * truncated_div(a, b) if b else 0,
     Op.MAX: max,
     Op.MIN: min,
+    Op.NEG: lambda a: -a,
+    Op.CAST: lambda a: a,
+    # what passes make of the others
+    Op.WHERE: lambda condition, a, b: a if condition else b,
+    Op.LT: lambda a, b: a < b,
+    Op.LE: lambda a, b: a <= b,
+    Op.EQ: lambda a, b: a == b,
+    Op.NE: lambda a, b: a != b,
+    Op.AND: lambda a, b: a & b,
+    Op.OR: lambda a, b: a | b,
+    Op.SHL: lambda a, b: a << b,
+    Op.SHR: lambda a, b: a >> b,
 }
 
 
@@ -181,11 +193,8 @@ def size_value(size: Size, variables: Mapping[str, int]) -> int:
             values[node] = variables[node.attr[0]]
         elif node.op is Op.CONST:
             values[node] = int(node.value)
-        elif node.op is Op.CAST:
-            values[node] = values[node.src[0]]
         else:
-            a, b = node.src
-            values[node] = _ARITHMETIC[node.op](values[a], values[b])
+            values[node] = _ARITHMETIC[node.op](*[values[source] for source in node.src])
     return values[size]
 
 

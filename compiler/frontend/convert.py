@@ -14,6 +14,7 @@ from compiler.frontend.functions.indexing import getitem
 from compiler.frontend.graph import Number, Value
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.storage import Array, from_array
+from compiler.frontend.symbolic import fixed
 
 
 def from_data(data: object, dtype: DTypeLike | None, device: str) -> Value:
@@ -93,7 +94,7 @@ def length(x: Value) -> int:
     """The size of the first axis."""
     if x.ndim == 0:
         raise DTypeError("len of shape (): has no axis")
-    return x.shape[0]
+    return fixed(x.shape[0])
 
 
 def rows(x: Value) -> Iterator[Value]:

@@ -14,7 +14,16 @@ from math import prod
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from compiler.ir import BOOL, COMPARISONS, INT32, INT64, DType, Node, Op, ViewStack, const
+from compiler.frontend.symbolic import (
+    NONE,
+    Bindings,
+    BoundSize,
+    formulas,
+    in_ir,
+    merged,
+    smallest,
+)
+from compiler.ir import BOOL, COMPARISONS, INT32, INT64, DType, Node, Op, Size, ViewStack, const
 
 Shape: TypeAlias = tuple[int, ...]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
@@ -54,6 +63,7 @@ class Value:
     src: "tuple[Value, ...]"
     arg: Arg
     device: str
+    bindings: Bindings  # the variables in its shape and below, with their values
 
     def __repr__(self) -> str:
         name = self.arg.name if self.kind is Kind.ELEMENTWISE else self.kind.name
@@ -79,8 +89,15 @@ def _intern(
     with _lock:
         found = _table.get(key)
         if found is None:
-            found = _table[key] = Value(kind, dtype, shape, src, arg, device)
+            bindings = _bindings(shape, src)
+            found = _table[key] = Value(kind, dtype, shape, src, arg, device, bindings)
         return found
+
+
+def _bindings(shape: Shape, src: tuple[Value, ...]) -> Bindings:
+    parts = [value.bindings for value in src if value.bindings is not NONE]
+    parts.extend([size.bindings for size in shape if isinstance(size, BoundSize)])
+    return merged(parts) if parts else NONE
 
 
 # --- leaves ---------------------------------------------------------------------------------------
@@ -93,11 +110,23 @@ def source(memory: object, dtype: DType, shape: Shape, device: str) -> Value:
 
 def full(value: Number, dtype: DType, shape: Shape, device: str) -> Value:
     """`value`, converted to `dtype`, everywhere."""
+    if isinstance(value, BoundSize):
+        return _measured(value, dtype, shape, device)
     return _constant(const(dtype, value), shape, device)
 
 
 def _constant(number: Node, shape: Shape, device: str) -> Value:
     return _intern(Kind.CONST, number.dtype, shape, (), number, device)
+
+
+def _measured(size: BoundSize, dtype: DType, shape: Shape, device: str) -> Value:
+    """A size that is known when a kernel runs: the last number when counting up to it."""
+    low = min(smallest(size), 0)
+    numbers = count((size - low + 1,), INT64, device)
+    last = shrink(numbers, ((size - low, size - low + 1),))
+    if low:
+        last = elementwise(Op.ADD, last, full(low, INT64, (1,), device))
+    return expand(reshape(cast(last, dtype), (1,) * len(shape)), shape)
 
 
 def count(shape: Shape, dtype: DType, device: str) -> Value:
@@ -203,7 +232,7 @@ def expand(value: Value, shape: Shape) -> Value:
 
 def pad(value: Value, pairs: Pairs) -> Value:
     """`pairs[i]` zeros before and after axis i."""
-    if not any(before or after for before, after in pairs):
+    if all(pair == (0, 0) for pair in pairs):
         return value
     shape = tuple([a + n + b for n, (a, b) in zip(value.shape, pairs, strict=True)])
     if value.size == 0:
@@ -244,10 +273,10 @@ def view_of(value: Value) -> ViewStack:
 
 @lru_cache(maxsize=4096)  # a pure function, and programs repeat themselves
 def _view(kind: Kind, before: Shape, after: Shape, arg: Arg) -> ViewStack:
-    return _VIEWS[kind](ViewStack.contiguous(before), after, arg)
+    return _VIEWS[kind](ViewStack.contiguous(formulas(before)), formulas(after), in_ir(arg))
 
 
-_VIEWS: dict[Kind, Callable[[ViewStack, Shape, Arg], ViewStack]] = {
+_VIEWS: dict[Kind, Callable[[ViewStack, tuple[Size, ...], Arg], ViewStack]] = {
     Kind.PERMUTE: lambda stack, shape, arg: stack.permute(arg),
     Kind.RESHAPE: lambda stack, shape, arg: stack.reshape(shape),
     Kind.EXPAND: lambda stack, shape, arg: stack.expand(shape),

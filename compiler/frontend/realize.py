@@ -22,6 +22,7 @@ from compiler.frontend.launches import note_launch
 from compiler.frontend.recording import note, refuse_reading
 from compiler.frontend.schedule import Built, lifetimes, plan, scratch_of
 from compiler.frontend.storage import Array, Storage, as_source, release, remember, storage_of
+from compiler.frontend.symbolic import merged, numbers, plain
 from compiler.ir import DType, Node
 from compiler.kernel import Opt
 from compiler.observe import CompileReused, is_observed, notify
@@ -110,8 +111,9 @@ def _compute(missing: Sequence[Value]) -> dict[Value, Storage]:
     held = {value: storage for value, storage in seen.items() if storage is not None}
     seen.clear()
     free: dict[_Spec, list[Buffer]] = {}
+    variables = numbers(merged([value.bindings for value in missing]))
     for built, over in zip(kernels, _free_after(kernels, missing), strict=True):
-        _run(built, held, free)
+        _run(built, held, free, variables)
         for value in over:
             buffer = release(value, held)
             if buffer is not None:
@@ -128,14 +130,19 @@ def _free_after(
     return lifetimes(kernels, scratch_of(kernels, missing)).free_after
 
 
-def _run(built: Built, held: dict[Value, Storage], free: Mapping[_Spec, list[Buffer]]) -> None:
+def _run(
+    built: Built,
+    held: dict[Value, Storage],
+    free: Mapping[_Spec, list[Buffer]],
+    variables: Mapping[str, int],
+) -> None:
     name = built.buffers[0].device
     executable = _executable(built.ast, name)
     inputs = tuple([held[value] for value in built.read])
     buffers = [_allocate(value, free) for value in built.made]
-    executable([*buffers, *[storage.on_device() for storage in inputs]], {})
+    executable([*buffers, *[storage.on_device() for storage in inputs]], variables)
     pairs = zip(built.made, buffers, strict=True)
-    outputs = tuple([Storage(name, v.dtype, v.size, buffer=buffer) for v, buffer in pairs])
+    outputs = tuple([Storage(name, v.dtype, plain(v.size), buffer=buffer) for v, buffer in pairs])
     note(executable, outputs, inputs)
     note_launch()
     for value, storage in zip(built.made, outputs, strict=True):
@@ -144,14 +151,14 @@ def _run(built: Built, held: dict[Value, Storage], free: Mapping[_Spec, list[Buf
 
 
 def _spec(value: Value) -> _Spec:
-    return value.device, value.dtype, value.size
+    return value.device, value.dtype, plain(value.size)
 
 
 def _allocate(value: Value, free: Mapping[_Spec, list[Buffer]]) -> Buffer:
     reusable = free.get(_spec(value))
     if reusable:
         return reusable.pop()
-    return open_device(value.device).allocate(value.dtype, value.size)
+    return open_device(value.device).allocate(value.dtype, plain(value.size))
 
 
 MAX_BUILDS = 4096

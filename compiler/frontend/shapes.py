@@ -8,12 +8,15 @@ import numpy as np
 
 from compiler.errors import AxisError, DTypeError, ShapeError
 from compiler.frontend.graph import Number, Shape
+from compiler.frontend.symbolic import BoundSize, merged, plain
 
 Axes: TypeAlias = int | Sequence[int] | None
 
 
 def as_int(value: object, what: str) -> int:
     """`value` as an int. Raises DTypeError naming `what` for anything that is not an integer."""
+    if isinstance(value, BoundSize):
+        return value
     try:
         return index(value)  # type: ignore[arg-type]  # what has no __index__ raises
     except TypeError:
@@ -66,12 +69,19 @@ def broadcast(*shapes: Shape) -> Shape:
             if size == 1 or size == result[axis]:
                 continue
             if result[axis] != 1:
-                listed = " and ".join(str(shape) for shape in shapes)
-                raise ShapeError(
-                    f"shapes {listed}: do not broadcast, sizes {result[axis]} and {size}"
-                )
+                raise ShapeError(_why_apart(shapes, result[axis], size))
             result[axis] = size
     return tuple(result)
+
+
+def _why_apart(shapes: Sequence[Shape], a: int, b: int) -> str:
+    """Two sizes that should be one. Raises ShapeError if they are of one variable's two values."""
+    merged([size.bindings for size in (a, b) if isinstance(size, BoundSize)])
+    listed = " and ".join(str(shape) for shape in shapes)
+    reason = f"shapes {listed}: do not broadcast, sizes {a} and {b}"
+    if plain(a) == plain(b):  # one is symbolic, or both are
+        reason += " are equal by chance, bind both to one variable"
+    return reason
 
 
 def per_axis(value: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:

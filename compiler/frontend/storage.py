@@ -10,7 +10,7 @@ import numpy.typing as npt
 from compiler.backends import Buffer, copied, open_device
 from compiler.frontend import graph
 from compiler.frontend.dtypes import as_dtype, to_numpy
-from compiler.frontend.graph import Kind, Value
+from compiler.frontend.graph import Kind, Shape, Value
 from compiler.ir import DType
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -82,6 +82,7 @@ def from_array(array: Array, device: str) -> Value:
     return graph.source(storage, dtype, array.shape, device)
 
 
-def as_source(value: Value, storage: Storage) -> Value:
+def as_source(value: Value, storage: Storage, shape: Shape | None = None) -> Value:
     """The value whose elements `storage` holds, without the graph that led to it."""
-    return graph.source(storage, value.dtype, value.shape, value.device)
+    found = value.shape if shape is None else shape
+    return graph.source(storage, value.dtype, found, value.device)

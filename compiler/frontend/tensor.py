@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from compiler.errors import DeviceError, DTypeError, ShapeError
-from compiler.frontend import convert, dtypes, graph
+from compiler.frontend import binding, convert, dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions import (
     arrangement,
@@ -264,6 +264,7 @@ class Tensor:
 
     realize, numpy, explain = _realize, _numpy, _explain
     to, to_device = method(convert.to_device), _to_device
+    bind = method(binding.bind)
     __array_namespace__ = _namespace
     __dlpack__, __dlpack_device__ = _dlpack, _dlpack_device
     item, tolist = reading(convert.item), reading(convert.to_list)

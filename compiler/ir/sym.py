@@ -155,6 +155,21 @@ def greatest(size: Size, limits: Mapping[Node, Size]) -> Size | None:
     return _build(total, size)
 
 
+_SIGNS = {Op.ADD: " + ", Op.SUB: " - ", _MUL: " * ", Op.IDIV: " // ", Op.MOD: " % "}
+
+
+def text(size: Size) -> str:
+    """A size as people write it."""
+    if isinstance(size, int):
+        return str(size)
+    if size.op is _CONST or size.op is Op.VAR:
+        return str(size.attr[0])
+    parts = [text(child) for child in size.src]
+    if size.op not in _SIGNS:
+        return f"{size.op.name.lower()}({', '.join(parts)})"
+    return f"({_SIGNS[size.op].join(parts)})"
+
+
 def _spread(terms: _Polynomial, ends: Callable[[Node], tuple[int, int]]) -> tuple[int, int]:
     """Bounds of a sum, each monomial taken by itself."""
     low = high = 0
@@ -185,8 +200,8 @@ def _width(atom: Node) -> tuple[int, int]:
 def _require_positive(a: Size, b: Size, sign: str) -> None:
     if interval(a)[0] < 0 or interval(b)[0] < 1:
         raise ShapeError(
-            f"symbolic size {a!r} {sign} {b!r}: needs a non-negative and a positive operand, "
-            "narrow the range of the variable"
+            f"symbolic size {text(a)} {sign} {text(b)}: needs a non-negative and a positive "
+            "operand, narrow the range of the variable"
         )
 
 

@@ -13,6 +13,7 @@ from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand, align, as_value, require_values
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, as_int
+from compiler.frontend.symbolic import fixed
 from compiler.ir import BOOL, INT64
 
 
@@ -102,7 +103,7 @@ def diagonal(x: Value, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Val
     n, m = turned.shape[-2:]
     start = as_int(offset, "offset")
     down, right = max(-start, 0), max(start, 0)
-    length = max(0, min(n - down, m - right))
+    length = fixed(max(0, min(n - down, m - right)))  # it is in a step
     if length == 0:
         return graph.full(0, x.dtype, (*turned.shape[:-2], 0), x.device)
     # row by row, the diagonal is every (m + 1)-th element

@@ -14,6 +14,7 @@ from compiler.frontend.functions.elementwise import add, equal, less_equal, mult
 from compiler.frontend.graph import Number, Value
 from compiler.frontend.shapes import as_int, as_number, as_shape
 from compiler.frontend.storage import from_array
+from compiler.frontend.symbolic import BoundSize, largest, maximum
 from compiler.ir import FLOAT64, INT32, INT64, DType
 
 Sizes: TypeAlias = int | Sequence[int]
@@ -87,6 +88,8 @@ def arange(
     first, last, each = numbers if stop is not None else (0, numbers[0], numbers[2])
     if each == 0:
         raise ShapeError("arange: step is 0, it never comes to the stop")
+    if any(isinstance(number, BoundSize) for number in numbers):
+        return _symbolic_numbers(first, last, each, dtype, _name(device))
     if all(isinstance(number, int) for number in numbers):
         return _whole_numbers(range(int(first), int(last), int(each)), dtype, _name(device))
     found = FLOAT64 if dtype is None else dtypes.as_dtype(dtype)
@@ -95,6 +98,20 @@ def arange(
     except ValueError as error:  # too many, or NaN
         raise ShapeError(f"arange of {first} to {last} by {each}: {error}") from None
     return from_array(array, _name(device))
+
+
+def _symbolic_numbers(
+    first: Number, last: Number, each: Number, dtype: DTypeLike | None, device: str
+) -> Value:
+    """Whole numbers, how many of which there are is known when a kernel runs."""
+    whole = [number for number in (first, last, each) if isinstance(number, int)]
+    if isinstance(each, BoundSize) or len(whole) < 3:
+        raise ShapeError(f"arange {first} to {last} by {each}: a symbolic size needs whole steps")
+    start, stop, step = whole
+    found = INT64 if dtype is None else dtypes.as_dtype(dtype)
+    distance = stop - start if step > 0 else start - stop
+    counted = counting(maximum(-(-distance // abs(step)), 0), device, found)
+    return add(multiply(counted, graph.full(step, found, counted.shape, device)), start)
 
 
 def _whole_numbers(numbers: range, dtype: DTypeLike | None, device: str) -> Value:
@@ -131,7 +148,7 @@ def linspace(
 
 def counting(length: int, device: str, dtype: DType | None = None) -> Value:
     """0 to length - 1; int32 where it is enough, unless `dtype` is given."""
-    narrow = INT32 if length <= int(INT32.highest) else INT64
+    narrow = INT32 if largest(length) <= int(INT32.highest) else INT64
     wanted = narrow if dtype is None else dtype
     exact = wanted if wanted in (INT32, INT64) else narrow
     return graph.cast(graph.count((length,), exact, device), wanted)

@@ -5,12 +5,13 @@ from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import movement, reduce
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.graph import Value
+from compiler.frontend.symbolic import fixed
 from compiler.ir import Op
 
 
 def det(x: Value) -> Value:
     """The determinant of the last two axes, by elimination with the greatest pivot."""
-    size = x.shape[-1]
+    size = fixed(x.shape[-1])
     result = graph.full(1, x.dtype, x.shape[:-2], x.device)
     rows = x
     for step in range(size):

@@ -30,6 +30,7 @@ from compiler.frontend.operands import Operand, as_value, broadcast_to
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, broadcast
 from compiler.frontend.storage import from_array
+from compiler.frontend.symbolic import is_symbolic, maximum, minimum
 from compiler.ir import BOOL, INT32
 
 Index: TypeAlias = Any  # int | slice | None | ... | array of ints or bools, or a tuple of them
@@ -150,6 +151,8 @@ def _plan(x: Value, index: Index) -> _Plan:
 
 def _slice(item: slice, size: int) -> tuple[int, int, int]:
     """The span of a slice in rising order, with its step."""
+    if is_symbolic(size):
+        return _symbolic_slice(item, size)
     try:
         start, stop, step = item.indices(size)
     except (TypeError, ValueError) as error:
@@ -161,6 +164,37 @@ def _slice(item: slice, size: int) -> tuple[int, int, int]:
     return (start, last + 1, step) if step > 0 else (last, start + 1, step)
 
 
+def _symbolic_slice(item: slice, size: int) -> tuple[int, int, int]:
+    """The same, with ends that depend on the size."""
+    try:
+        step = 1 if item.step is None else as_index(item.step)
+        ends = [None if end is None else as_index(end) for end in (item.start, item.stop)]
+    except TypeError as error:
+        raise IndexingError(f"slice {item}: {error}") from None
+    if step == 0:
+        raise IndexingError(f"slice {item}: slice step cannot be zero")
+    if step > 0:
+        start, stop = _clamped(ends[0], size, 0), _clamped(ends[1], size, size)
+        return start, start + _reach(stop - start, step), step
+    # backwards: from the last place, which is size - 1, to the one before the first
+    start, stop = _clamped(ends[0], size, size - 1, -1), _clamped(ends[1], size, -1, -1)
+    return start + 1 - _reach(start - stop, -step), start + 1, step
+
+
+def _reach(distance: int, step: int) -> int:
+    """How many places lie from the first that is taken to the last one."""
+    count = -(-maximum(distance, 0) // step)
+    return count if step == 1 else maximum((count - 1) * step + 1, 0)
+
+
+def _clamped(place: int | None, size: int, default: int, before: int = 0) -> int:
+    """A place counted from the front; `before` is 0, or -1 where a slice runs backwards."""
+    if place is None:
+        return default
+    known = size + place if place < 0 else place
+    return minimum(maximum(known, before), size + before)
+
+
 def _single(item: Index, size: int, axis: int) -> tuple[int, int]:
     try:
         place = as_index(item)
@@ -170,7 +204,8 @@ def _single(item: Index, size: int, axis: int) -> tuple[int, int]:
         ) from None
     if not -size <= place < size:
         raise IndexingError(f"index {place}: outside axis {axis} of size {size}")
-    return place % size, place % size + 1
+    found = size + place if place < 0 else place
+    return found, found + 1
 
 
 def _with_arrays(x: Value, index: Index) -> list[Index]:

@@ -8,6 +8,7 @@ from compiler.frontend.functions.movement import expand_dims, matrix_transpose, 
 from compiler.frontend.graph import Kind, Value
 from compiler.frontend.operands import Operand, as_value, broadcast_to, device_of
 from compiler.frontend.shapes import as_axes, as_axis, as_int, broadcast
+from compiler.frontend.symbolic import largest
 from compiler.ir import BOOL, DType, Op
 
 
@@ -30,7 +31,7 @@ def _rows(a: Value, columns: int) -> Value:
     columns of the result.
     """
     is_transposed = a.kind is Kind.PERMUTE and a.arg[-1] != a.ndim - 1
-    if is_transposed and a.shape[-1] > LONG_SUM and columns >= REUSED:
+    if is_transposed and largest(a.shape[-1]) > LONG_SUM and largest(columns) >= REUSED:
         return graph.contiguous(a)
     return a
 

@@ -26,6 +26,7 @@ from compiler.frontend.shapes import (
     as_shape,
     broadcast,
 )
+from compiler.frontend.symbolic import fixed
 from compiler.ir import BOOL, Op
 
 
@@ -146,8 +147,8 @@ def roll(x: Value, shift: int | Sequence[int], axis: Axes = None) -> Value:
         raise ShapeError(f"roll by {shifts} along {axes}: differ in number")
     for one, along in zip(shifts, axes, strict=True):
         size = x.shape[along]
-        start = -as_int(one, "shift") % size if size else 0
-        if start:
+        start = -as_int(one, "shift") % size if size != 0 else 0
+        if start != 0:
             parts = [(start, size), (0, start)]
             x = concat([_along(x, along, part) for part in parts], along)
     return x
@@ -212,7 +213,7 @@ def concat(arrays: Sequence[Operand], axis: int | None = 0) -> Value:
         values, axis = [graph.reshape(value, (value.size,)) for value in values], 0
     place = as_axis(axis, values[0].ndim)
     _check_concat(values, place)
-    values = _promoted([value for value in values if value.shape[place]] or values[:1], values)
+    values = _promoted([v for v in values if v.shape[place] != 0] or values[:1], values)
     ends = [0]
     for value in values:
         ends.append(ends[-1] + value.shape[place])
@@ -276,7 +277,7 @@ def split(x: Value, sections: int | Sequence[int], axis: int = 0) -> tuple[Value
 def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
     """The parts along an axis, without it."""
     place = as_axis(axis, x.ndim)
-    parts = [_along(x, place, (i, i + 1)) for i in range(x.shape[place])]
+    parts = [_along(x, place, (i, i + 1)) for i in range(fixed(x.shape[place]))]
     return tuple([squeeze(part, place) for part in parts])
 
 

@@ -32,6 +32,7 @@ from compiler.frontend.functions.picking import offset_dtype, picked_along, plac
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
 from compiler.frontend.shapes import as_axis
+from compiler.frontend.symbolic import largest
 from compiler.ir import BOOL, INT16, INT32, INT64, UINT8, Op
 
 BLOCK = 256  # blocks are ranked by BLOCK comparisons an element, merges take log2 of their length
@@ -57,7 +58,7 @@ def search(table: Value, keys: Value, before: Callable[[Operand, Operand], Value
     dtype = offset_dtype(size + 1)
     low = graph.full(0, dtype, keys.shape, keys.device)
     high = graph.full(size, dtype, keys.shape, keys.device)
-    for _ in range(size.bit_length()):
+    for _ in range(largest(size).bit_length()):
         middle = _half(add(low, high))
         is_before = before(_at(table, middle), keys)
         is_open = less(low, high)
@@ -116,7 +117,7 @@ def _order(keys: Value) -> Value:
     """For each row of keys their places in rising order."""
     rows, length = keys.shape
     blocks = 1
-    while blocks * BLOCK < length:
+    while blocks * BLOCK < largest(length):
         blocks *= 2
     size = -(-length // blocks)
     padded = pad(keys, ((0, 0), (0, blocks * size - length)), constant_values=keys.dtype.highest)
@@ -180,7 +181,7 @@ def _merge_path(keys: Value, pairs: int, length: int) -> Value:
     place = graph.cast(places_along(2 * length, 2, shape, device), dtype)
     low = maximum(subtract(place, length), 0)  # how many come from the first block, at least
     high = minimum(place, length)  # at most
-    for _ in range(length.bit_length()):
+    for _ in range(largest(length).bit_length()):
         middle = _half(add(low, high))
         first = _key(keys, start, middle)
         second = _key(keys, start, add(subtract(subtract(place, middle), 1), length))

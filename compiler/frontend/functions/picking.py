@@ -19,12 +19,13 @@ from compiler.frontend.functions.elementwise import (
 )
 from compiler.frontend.graph import MOVEMENTS, Kind, Shape, Value, view_of
 from compiler.frontend.operands import broadcast_to
+from compiler.frontend.symbolic import at, formulas, largest
 from compiler.ir import BOOL, INT32, INT64, DType, View, ViewStack
 
 
 def offset_dtype(size: int) -> DType:
     """The narrower dtype that holds every offset into `size` elements."""
-    return INT32 if size <= int(INT32.highest) else INT64
+    return INT32 if largest(size) <= int(INT32.highest) else INT64
 
 
 def places_along(length: int, axis: int, shape: Shape, device: str) -> Value:
@@ -41,12 +42,12 @@ def inside_axis(places: Value, size: int) -> tuple[Value, Value]:
     if places.dtype.is_signed:
         if places.dtype.bits < 32:
             places = graph.cast(places, INT32)
-        if not (places.dtype is INT64 or size <= int(INT32.highest)):
+        if not (places.dtype is INT64 or largest(size) <= int(INT32.highest)):
             places = graph.cast(places, INT64)
         places = where(less(places, 0), add(places, size), places)
         found = logical_and(greater_equal(places, 0), less(places, size))
         clamped = minimum(maximum(places, 0), size - 1)
-    elif size > int(places.dtype.highest):  # every number that the dtype holds is a place
+    elif largest(size) > int(places.dtype.highest):  # every number that the dtype holds is a place
         found, clamped = graph.full(1, BOOL, places.shape, places.device), places
     else:
         found, clamped = less(places, size), minimum(places, size - 1)
@@ -66,15 +67,15 @@ def picked_rows(x: Value, places: Sequence[tuple[int, Value]], shape: Shape) -> 
     named = dict(places)
     rest = [axis for axis in range(x.ndim) if axis not in named]
     whole = (*shape, *[x.shape[axis] for axis in rest])
-    offsets = graph.full(_fixed(view.offset), dtype, whole, x.device)
+    offsets = graph.full(at(view.offset, x.bindings), dtype, whole, x.device)
     found: Value | None = None
     for axis, given in places:
         clamped, is_found = inside_axis(given, x.shape[axis])
-        term = _scaled(graph.cast(clamped, dtype), _fixed(view.strides[axis]))
+        term = _scaled(graph.cast(clamped, dtype), at(view.strides[axis], x.bindings))
         offsets = add(offsets, broadcast_to(_widened(term, len(rest)), whole))
         found = is_found if found is None else logical_and(found, is_found)
     for number, axis in enumerate(rest):
-        step = _fixed(view.strides[axis])
+        step = at(view.strides[axis], x.bindings)
         if step != 0:
             along = places_along(x.shape[axis], len(shape) + number, whole, x.device)
             offsets = add(offsets, _scaled(graph.cast(along, dtype), step))
@@ -93,21 +94,16 @@ def _widened(value: Value, count: int) -> Value:
     return graph.reshape(value, (*value.shape, *([1] * count)))
 
 
-def _fixed(size: object) -> int:
-    assert isinstance(size, int), "tensors have no symbolic sizes"
-    return size
-
-
 def _below_views(x: Value) -> tuple[Value, View]:
     """What lies below movements that one view expresses, and that view: no copy is made."""
-    base, stack = x, ViewStack.contiguous(x.shape)
+    base, stack = x, ViewStack.contiguous(formulas(x.shape))
     best = (x, stack.views[0])
     while base.kind in MOVEMENTS:
         stack = view_of(base).compose(stack)
         base = base.src[0]
         if len(stack.views) > 1 or stack.views[0].mask is not None or stack.is_void:
             break
-        if base.kind is Kind.SOURCE or base.size <= x.size:
+        if base.kind is Kind.SOURCE or largest(base.size) <= largest(x.size):
             best = (base, stack.views[0])
     return best
 
@@ -122,7 +118,7 @@ def picked_along(x: Value, places: Value, axis: int) -> Value:
 def shape_along(x: Value, places: Value, axis: int) -> Shape:
     """The shape of what is picked along an axis."""
     pairs = enumerate(zip(x.shape, places.shape, strict=True))
-    return tuple([m if i == axis else max(n, m) for i, (n, m) in pairs])
+    return tuple([m if i == axis or n == 1 else n for i, (n, m) in pairs])
 
 
 def _own_place(length: int, axis: int, shape: Shape, x: Value) -> Value:

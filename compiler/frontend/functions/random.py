@@ -19,6 +19,7 @@ from compiler.frontend.functions.floats import cos, log, sqrt
 from compiler.frontend.functions.ordering import argsort
 from compiler.frontend.graph import Value
 from compiler.frontend.shapes import as_int, as_number, as_shape
+from compiler.frontend.symbolic import largest
 from compiler.ir import FLOAT32, FLOAT64, INT64, UINT32, UINT64, DType, Op
 
 Sizes = int | Sequence[int]
@@ -53,7 +54,7 @@ def _rotated(x: Value, count: int) -> Value:
 def _words(seed: int, shape: Sizes, device: str, stream: int) -> tuple[Value, Value]:
     """Two words for each element. Streams of one seed share no counter."""
     whole = as_shape(shape)
-    if prod(whole) > 2**31 - 1:
+    if largest(prod(whole)) > 2**31 - 1:
         raise ShapeError(f"random numbers of shape {whole}: 2**31 or more, draw them in parts")
     number = as_int(seed, "seed") & 0xFFFFFFFFFFFFFFFF
     name = find_backend(device).name

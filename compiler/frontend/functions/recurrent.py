@@ -18,6 +18,7 @@ from compiler.frontend.functions.linalg import matmul
 from compiler.frontend.functions.steps import row
 from compiler.frontend.graph import Value
 from compiler.frontend.storage import from_array
+from compiler.frontend.symbolic import fixed
 
 Bend: TypeAlias = Callable[[Value], Value]
 State: TypeAlias = tuple[Value, ...]
@@ -144,7 +145,7 @@ def _columns(x: Value, start: int, stop: int) -> Value:
 
 
 def _steps(step: Step, shares: Value, state: State, run: Run) -> tuple[Value, State]:
-    count = shares.shape[0]
+    count = fixed(shares.shape[0])
     shares = graph.contiguous(shares) if count > 1 else shares
     outputs: list[Value] = []
     for place in range(count - 1, -1, -1) if run.backwards else range(count):

@@ -21,6 +21,7 @@ from compiler.frontend.functions.elementwise import (
 from compiler.frontend.functions.floats import as_float, exp, log, sqrt
 from compiler.frontend.graph import Shape, Value
 from compiler.frontend.shapes import Axes, as_axes, as_axis, as_number
+from compiler.frontend.symbolic import is_symbolic, maximum
 from compiler.ir import BOOL, FLOAT64, INT64, DType, Op
 
 
@@ -85,11 +86,12 @@ def all_(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     return _fold(Op.AND, graph.cast(x, BOOL), axis, keepdims=keepdims)
 
 
-def _count(x: Value, axes: tuple[int, ...]) -> int:
+def _count(x: Value, axes: tuple[int, ...]) -> float:
+    """How many elements lie along these axes; a symbolic size stays one."""
     count = 1
     for axis in axes:
         count *= x.shape[axis]
-    return count
+    return count if is_symbolic(count) else float(count)
 
 
 def mean(
@@ -99,7 +101,7 @@ def mean(
     result = _mean_dtype(x, dtype)
     wide = graph.cast(x, dtypes.accumulator(result))
     total = _fold(Op.ADD, wide, axis, keepdims=keepdims)
-    return graph.cast(divide(total, float(_count(x, as_axes(axis, x.ndim)))), result)
+    return graph.cast(divide(total, _count(x, as_axes(axis, x.ndim))), result)
 
 
 def _mean_dtype(x: Value, dtype: DTypeLike | None) -> DType:
@@ -125,8 +127,10 @@ def std(x: Value, axis: Axes = None, *, correction: float = 0, keepdims: bool = 
 def _variance(x: Value, axis: Axes, correction: float, *, keepdims: bool) -> Value:
     distance = subtract(x, mean(x, axis, keepdims=True))
     total = _fold(Op.ADD, square(distance), axis, keepdims=keepdims)
-    less = as_number(correction, "correction")
-    return divide(total, max(float(_count(x, as_axes(axis, x.ndim)) - less), 0.0))
+    count, less = _count(x, as_axes(axis, x.ndim)), as_number(correction, "correction")
+    if isinstance(count, int) and less == int(less):
+        return divide(total, maximum(count - int(less), 0))
+    return divide(total, max(float(count) - less, 0.0))
 
 
 # --- positions ------------------------------------------------------------------------------------

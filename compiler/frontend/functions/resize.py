@@ -3,7 +3,7 @@ sizes alone and is worked out by the host; reading and weighing are kernels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from compiler.frontend.functions.movement import repeat
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import broadcast_to
 from compiler.frontend.storage import Array, from_array
+from compiler.frontend.symbolic import fixed, is_symbolic
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,10 @@ def resize(x: Value, changes: Sequence[Along], method: Method) -> Value:
     result = x
     beyond: Value | None = None
     for change in changes:
-        places = _places(change, x.shape[change.axis], method.coordinates)
+        if is_symbolic(change.size) and _keeps_all(change, x.shape[change.axis], method):
+            continue
+        change = replace(change, size=fixed(change.size))
+        places = _places(change, fixed(x.shape[change.axis]), method.coordinates)
         result = _along(result, change, places, method)
         if method.coordinates == "tf_crop_and_resize":
             is_out = (places < 0) | (places > x.shape[change.axis] - 1)
@@ -58,8 +62,13 @@ def resize(x: Value, changes: Sequence[Along], method: Method) -> Value:
     return where(broadcast_to(beyond, result.shape), filler, result)
 
 
+def _keeps_all(change: Along, length: int, method: Method) -> bool:
+    is_crop = method.coordinates == "tf_crop_and_resize"
+    return change.size == length and change.scale == 1 and not is_crop
+
+
 def _along(x: Value, change: Along, places: Array, method: Method) -> Value:
-    length = x.shape[change.axis]
+    length = fixed(x.shape[change.axis])
     if change.size == length and np.array_equal(places, np.arange(length)):
         return x
     if method.mode == "nearest":

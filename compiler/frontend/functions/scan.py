@@ -6,6 +6,7 @@ from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions.movement import pad
 from compiler.frontend.graph import Value
 from compiler.frontend.shapes import as_axis
+from compiler.frontend.symbolic import largest
 from compiler.ir import Op
 
 BLOCK = 256  # a block of n elements takes n * n steps, n elements in blocks take n * BLOCK
@@ -59,7 +60,7 @@ def _scan(op: Op, x: Value, axis: int) -> Value:
     length = x.shape[axis]
     if x.size == 0 or length == 1:
         return x
-    if length <= BLOCK:
+    if largest(length) <= BLOCK:
         reach = graph.windows(_shifted(op, x, axis, length - 1, 0), axis, length)
         return graph.reduce(op, reach, (axis + 1,))
     blocks = -(-length // BLOCK)

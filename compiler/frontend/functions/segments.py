@@ -20,6 +20,7 @@ from compiler.frontend.functions.ordering import argsort, search
 from compiler.frontend.functions.picking import offset_dtype, picked_rows, places_along
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import broadcast_to
+from compiler.frontend.symbolic import largest
 from compiler.ir import INT32, Op
 
 FEW = 1 << 22  # comparisons that take less time than sorting
@@ -31,7 +32,7 @@ def combined_rows(op: Op, given: Value, places: Value, length: int) -> Value:
     Of no rows, the identity of `op`. A place that is no row is left out.
     """
     count, rest = given.shape[0], given.shape[1:]
-    if count == 0 or count * length * prod(rest) <= FEW:
+    if count == 0 or largest(count * length * prod(rest)) <= FEW:
         return _looked_through(op, given, places, length)
     return _sorted(op, given, places, length)
 
@@ -41,7 +42,7 @@ def last_hits(places: Value, length: int) -> Value:
     count = places.shape[0]
     if count == 0:
         return graph.full(-1, INT32, (length,), places.device)
-    if count * length <= FEW:
+    if largest(count * length) <= FEW:
         hits = _hits(places, length)
         indices = places_along(count, 1, hits.shape, places.device)
         return graph.reduce(Op.MAX, where(hits, indices, -1), (1,))
@@ -71,7 +72,7 @@ def _sorted(op: Op, given: Value, places: Value, length: int) -> Value:
     order = argsort(places)
     keys, rows = _ordered(places, order), _ordered(given, order)
     distance = 1
-    while distance < count:
+    while distance < largest(count):
         rows = graph.contiguous(_with_earlier(op, rows, keys, distance))
         distance *= 2
     last, found = _last(keys, length)

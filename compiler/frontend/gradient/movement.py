@@ -25,7 +25,9 @@ def _permute(g: Value, y: Value) -> Value:
 
 def _expand(g: Value, y: Value) -> Value:
     before = y.src[0].shape
-    grown = [axis for axis, (old, new) in enumerate(zip(before, y.shape, strict=True)) if old < new]
+    grown = [
+        axis for axis, (old, new) in enumerate(zip(before, y.shape, strict=True)) if old != new
+    ]
     return graph.reshape(total(g, tuple(grown)), before)
 
 

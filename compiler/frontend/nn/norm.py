@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from compiler.errors import ShapeError
 from compiler.frontend.nn.initial import Initial
+from compiler.frontend.symbolic import is_symbolic, maximum
 from compiler.frontend.tensor import Tensor
 
 
@@ -27,8 +28,7 @@ class BatchNorm:
         if training:
             axes = (0, *range(2, x.ndim))
             mean, variance = x.mean(axes), x.var(axes)
-            count = x.size // x.shape[1]
-            self._follow(mean, variance * (count / max(count - 1, 1)))
+            self._follow(mean, _unbiased(variance, x.size // x.shape[1]))
         scale = (variance + self.eps).rsqrt() * self.weight
         return (x - _column(mean, x)) * _column(scale, x) + _column(self.bias, x)
 
@@ -61,6 +61,13 @@ class GroupNorm:
         rows = x.reshape(x.shape[0], self.groups, -1)
         normal = rows.layer_norm(-1, self.eps).reshape(x.shape)
         return normal * _column(self.weight, x) + _column(self.bias, x)
+
+
+def _unbiased(variance: Tensor, count: int) -> Tensor:
+    """The variance of what `count` numbers were drawn from, from theirs."""
+    if is_symbolic(count):
+        return variance * count / maximum(count - 1, 1)
+    return variance * (count / max(count - 1, 1))
 
 
 def _column(vector: Tensor, x: Tensor) -> Tensor:

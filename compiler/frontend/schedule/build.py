@@ -8,13 +8,15 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from compiler.frontend.graph import MOVEMENTS, Kind, Shape, Value, view_of
+from compiler.frontend.graph import MOVEMENTS, Kind, Value, view_of
+from compiler.frontend.symbolic import formula_of, formulas
 from compiler.ir import (
     BOOL,
     VOID,
     DType,
     Node,
     Op,
+    Size,
     View,
     ViewStack,
     const,
@@ -23,6 +25,7 @@ from compiler.ir import (
     spread,
 )
 
+Sizes: TypeAlias = tuple[Size, ...]
 MemoryOf: TypeAlias = Callable[[Value], Hashable | None]  # what holds a value; None: computed here
 
 
@@ -58,8 +61,9 @@ def build_together(
     Values of `inside`, the roots among them, are made by the kernel and not read, though others
     have them in memory. None if the kernel needs one of those otherwise than element by element.
     """
-    domain = _Domain(roots[0].shape, lambda value: None if value in inside else memory_of(value))
-    whole = ViewStack.contiguous(roots[0].shape)
+    shape = formulas(roots[0].shape)
+    domain = _Domain(shape, lambda value: None if value in inside else memory_of(value))
+    whole = ViewStack.contiguous(shape)
     tops = {value: domain.look(value, whole, (), is_guarded=True) for value in inside}
     for root in roots:
         domain.slot(root, root)
@@ -112,7 +116,7 @@ class _Look:
 
     value: Value
     stack: ViewStack
-    inner: Shape  # sizes of the reduce axes that are open here
+    inner: Sizes  # sizes of the reduce axes that are open here
     is_guarded: bool  # what is outside the masks is discarded further up
 
 
@@ -120,15 +124,15 @@ class _Look:
 class _Domain:
     """The axes and buffers of one kernel, growing while `build` goes through it."""
 
-    outer: Shape
+    outer: Sizes
     memory_of: MemoryOf
-    groups: dict[Shape, range] = field(default_factory=dict)  # reduction sizes -> its axes
-    inner: list[int] = field(default_factory=list)
+    groups: dict[Sizes, range] = field(default_factory=dict)  # reduction sizes -> its axes
+    inner: list[Size] = field(default_factory=list)
     slots: dict[Hashable, int] = field(default_factory=dict)
     buffers: list[Value] = field(default_factory=list)
-    looks: dict[tuple[Value, ViewStack, Shape, bool], _Look] = field(default_factory=dict)
+    looks: dict[tuple[Value, ViewStack, Sizes, bool], _Look] = field(default_factory=dict)
 
-    def look(self, value: Value, stack: ViewStack, inner: Shape, *, is_guarded: bool) -> _Look:
+    def look(self, value: Value, stack: ViewStack, inner: Sizes, *, is_guarded: bool) -> _Look:
         """The one look of that kind."""
         key = (value, stack, inner, is_guarded)
         found = self.looks.get(key)
@@ -136,14 +140,14 @@ class _Domain:
             found = self.looks[key] = _Look(value, stack, inner, is_guarded)
         return found
 
-    def open(self, sizes: Shape) -> None:
+    def open(self, sizes: Sizes) -> None:
         """Make reduce axes of these sizes, if there are none yet."""
         if sizes not in self.groups:
             first = len(self.inner)
             self.groups[sizes] = range(first, first + len(sizes))
             self.inner.extend(sizes)
 
-    def whole(self, stack: ViewStack, inner: Shape) -> ViewStack:
+    def whole(self, stack: ViewStack, inner: Sizes) -> ViewStack:
         """A view over the output axes and `inner` as a view over all axes."""
         rank = len(self.outer)
         axes = [*range(rank), *[rank + axis for axis in self.groups.get(inner, ())]]
@@ -170,7 +174,9 @@ class _Domain:
         return intern(Op.LOAD, value.dtype, (self.buffer(value, memory),), (view,))
 
     def buffer(self, value: Value, memory: Hashable) -> Node:
-        return intern(Op.BUFFER, value.dtype, (), (self.slot(value, memory), value.size))
+        return intern(
+            Op.BUFFER, value.dtype, (), (self.slot(value, memory), formula_of(value.size))
+        )
 
     def gather(self, value: Value, offset: Node) -> Node:
         memory = self.memory_of(value.src[0])
@@ -182,7 +188,7 @@ class _Domain:
             return _zero(look.value.dtype)
         return intern(Op.INDEX, look.value.dtype, (), (self.whole(look.stack, look.inner),))
 
-    def constant(self, number: Node, stack: ViewStack, inner: Shape) -> Node:
+    def constant(self, number: Node, stack: ViewStack, inner: Sizes) -> Node:
         """`number` where the masks of `stack` hold, 0 elsewhere."""
         if stack.is_void:
             return _zero(number.dtype)
@@ -195,7 +201,7 @@ class _Domain:
         view = self.whole(ViewStack.contiguous(self.outer), ())
         stores: list[Node] = []
         for slot, (root, result) in enumerate(zip(self.buffers, results, strict=False)):
-            buffer = intern(Op.BUFFER, root.dtype, (), (slot, root.size))
+            buffer = intern(Op.BUFFER, root.dtype, (), (slot, formula_of(root.size)))
             stores.append(intern(Op.STORE, VOID, (buffer, result), (view,)))
         names = [f"g{i}" for i in range(len(self.outer))] + [
             f"r{i}" for i in range(len(self.inner))
@@ -261,10 +267,10 @@ def _under_reduce(look: _Look, domain: _Domain) -> _Look:
     value = look.value
     assert not look.inner, "split cuts between nested reductions"
     source, (_, axes) = value.src[0], value.arg
-    sizes = tuple([source.shape[axis] for axis in axes])
+    sizes = formulas(tuple([source.shape[axis] for axis in axes]))
     domain.open(sizes)
     kept = tuple([axis for axis in range(source.ndim) if axis not in axes])
-    rows = ViewStack.contiguous(source.shape).permute((*kept, *axes))
+    rows = ViewStack.contiguous(formulas(source.shape)).permute((*kept, *axes))
     seen = rows.compose(extend(look.stack, sizes))
     return domain.look(source, seen, sizes, is_guarded=True)
 
@@ -293,8 +299,8 @@ def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
             return below[0]
 
 
-def _sizes(reduction: Value) -> Shape:
-    return tuple([reduction.src[0].shape[axis] for axis in reduction.arg[1]])
+def _sizes(reduction: Value) -> Sizes:
+    return formulas(tuple([reduction.src[0].shape[axis] for axis in reduction.arg[1]]))
 
 
 def _elementwise(value: Value, src: list[Node]) -> Node:

@@ -7,7 +7,7 @@ from compiler.frontend.graph import Value
 from compiler.frontend.schedule.build import Built, MemoryOf
 from compiler.frontend.schedule.lifetimes import lifetimes
 from compiler.frontend.schedule.split import Reason, split_with_reasons
-from compiler.ir import ELEMENTWISE, Node, Op, toposort
+from compiler.ir import ELEMENTWISE, Node, Op, attr_nodes, sym, toposort
 
 
 def explain(roots: Sequence[Value], memory_of: MemoryOf) -> str:
@@ -49,8 +49,9 @@ def _name(value: Value) -> str:
 
 def _work(ast: Node) -> str:
     """Its loops and its operations, each with how often it stands in the program."""
-    order = toposort(ast)
-    loops = " ".join([f"{name}:{size}" for name, size in ast.attr[0]])
+    sizes = toposort(*[size for node in toposort(ast) for size in attr_nodes(node)])
+    order = [node for node in toposort(ast) if node not in sizes]
+    loops = " ".join([f"{name}:{sym.text(size)}" for name, size in ast.attr[0]])
     counts = Counter([_operation(node) for node in order if node.op in _NAMED])
     named = [name if count == 1 else f"{count} {name}" for name, count in counts.items()]
     return f"over {loops or 'one element'}: {', '.join(named) or 'copies'}"

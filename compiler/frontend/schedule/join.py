@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from compiler.frontend.graph import Shape, Value
 from compiler.frontend.schedule.build import Built, MemoryOf, build_together
-from compiler.ir import Node, Op, toposort
+from compiler.ir import Node, Op, Size, toposort
 
 MAX_BUFFERS, MAX_VALUES = 32, 8
 LOOK_BACK = 4
@@ -31,7 +31,7 @@ class _Group:
 
     built: Built
     values: tuple[Value, ...]  # all that it makes, stored or not
-    sizes: Shape | None  # of the reduce axes; None: it has none
+    sizes: tuple[Size, ...] | None  # of the reduce axes; None: it has none
     first: int
     last: int
 
@@ -160,7 +160,7 @@ class _Joining:
         return tuple([group.built for group in order])
 
 
-def _reduced(ast: Node) -> Shape | None:
+def _reduced(ast: Node) -> tuple[Size, ...] | None:
     return tuple([size for name, size in ast.attr[0] if name.startswith("r")]) or None
 
 

@@ -14,6 +14,7 @@ from types import CellType, FunctionType
 from compiler.frontend.formulas import formula_of
 from compiler.frontend.graph import Value, toposort
 from compiler.frontend.schedule.build import Built
+from compiler.frontend.symbolic import plain
 
 _OWN_REFERENCES = 5  # in `scratch_of`: order, key, `made`, the loop's variable, the argument
 
@@ -87,4 +88,4 @@ def lifetimes(kernels: Sequence[Built], scratch: Collection[Value]) -> Lifetimes
 
 
 def _bytes(value: Value) -> int:
-    return value.size * value.dtype.itemsize
+    return plain(value.size) * value.dtype.itemsize

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from compiler.frontend.graph import Value, toposort
 from compiler.frontend.schedule.build import Built, MemoryOf
 from compiler.frontend.schedule.split import split
+from compiler.frontend.symbolic import NONE, formulas, in_ir
 from compiler.ir import Node
 
 MAX_PLANS = 1024
@@ -62,8 +63,16 @@ def _form(
         memory = memory_of(value)
         if memory is None:
             sources = tuple([places[source] for source in value.src])
-            lines.append((value.kind, value.dtype, value.shape, value.arg, sources, value.device))
+            shape, arg = _independent(value)
+            lines.append((value.kind, value.dtype, shape, arg, sources, value.device))
         else:
             number = memories.setdefault(memory, len(memories))
-            lines.append((value.dtype, value.shape, number, value.device))
+            lines.append((value.dtype, _independent(value)[0], number, value.device))
     return (tuple(lines), tuple([places[root] for root in roots]))
+
+
+def _independent(value: Value) -> tuple[Hashable, Hashable]:
+    """Shape and argument of a value, the same for every value of its variables."""
+    if value.bindings is NONE:
+        return value.shape, value.arg
+    return formulas(value.shape), in_ir(value.arg)

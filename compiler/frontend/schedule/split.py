@@ -29,6 +29,7 @@ from compiler.frontend.graph import MOVEMENTS, Kind, Value, toposort
 from compiler.frontend.schedule.build import Built, MemoryOf, build
 from compiler.frontend.schedule.crowds import crowded
 from compiler.frontend.schedule.join import join
+from compiler.frontend.symbolic import largest
 from compiler.ir import Op
 
 SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
@@ -157,11 +158,16 @@ def _demands(
         for consumer in consumers[value]:
             if consumer.kind in _EXACT_MOVES and consumer not in asked:
                 found.append(demands[consumer])
-            repeats = consumer.size / value.size if consumer.kind in _REPEATING else 1.0
+            repeats = _repeats(consumer, value) if consumer.kind in _REPEATING else 1.0
             found.append(_Demand(consumer.kind in _RERUNNING, repeats))
         reruns = any(demand.reruns for demand in found)
         demands[value] = _Demand(reruns, max(demand.repeats for demand in found))
     return demands
+
+
+def _repeats(consumer: Value, value: Value) -> float:
+    """How often an element is read; of symbolic sizes, at most."""
+    return largest(consumer.size) / max(largest(value.size), 1)
 
 
 class _Work(IntEnum):

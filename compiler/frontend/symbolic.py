@@ -1,0 +1,313 @@
+"""Sizes that a kernel learns when it runs: a variable, bound to a number, in the shape of a tensor.
+
+A `BoundSize` is that number together with the formula that it is the value of. A graph is made for
+the number, so everything that Python decides on the way is right for it; its kernels are made for
+the formula, so they are the same for every value of the variable.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from compiler.backends import size_value
+from compiler.errors import DTypeError, ShapeError
+from compiler.frontend.assumptions import assume
+from compiler.ir import INT64, Node, Op, Size, intern, sym
+
+Bindings = Mapping[str, "BoundSize"]  # by the name of the variable
+NONE: Bindings = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A size between `low` and `high`, both included: `tensor.bind(Variable("batch", 1, 64))`."""
+
+    name: str
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not (self.name.isascii() and self.name.isidentifier()):
+            raise ShapeError(f"variable {self.name!r}: use letters, digits and underscores")
+        if not 1 <= self.low <= self.high < 2**31:
+            raise ShapeError(f"variable {self}: needs 1 <= low <= high < 2**31")
+
+    def __str__(self) -> str:
+        return f"{self.name} from {self.low} to {self.high}"
+
+    def bind(self, value: int) -> "BoundSize":
+        """The variable at one value. Raises ShapeError outside of its range."""
+        if not isinstance(value, int) or isinstance(value, bool | BoundSize):
+            raise DTypeError(f"variable {self.name} is bound to {value!r}: use an integer")
+        if not self.low <= value <= self.high:
+            raise ShapeError(f"variable {self}: cannot be bound to {value}")
+        assume(self.node, Op.EQ, value, answer=True)
+        return _variable(self.node, value)
+
+    @property
+    def node(self) -> Node:
+        """The variable in the IR."""
+        return intern(Op.VAR, INT64, (), (self.name, self.low, self.high))
+
+
+class BoundSize(int):
+    """A number that is the value of `formula` under `bindings`. Arithmetic goes on with both.
+
+    It equals a number with the same formula only: a kernel for 8 rows is not one for `batch` rows,
+    though `batch` be 8. An order is decided by the range of the formula where that is enough, and
+    otherwise by the number, as is everything that needs a plain one (`int(size)`): see `assume`.
+    """
+
+    formula: Node
+    bindings: Bindings
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundSize):
+            return False
+        return self.formula is other.formula and plain(self) == plain(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((plain(self), self.formula))
+
+    def __repr__(self) -> str:
+        return f"{sym.text(self.formula)}={plain(self)}"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    def __lt__(self, other: float) -> bool:
+        return _compare(Op.LT, self, other)
+
+    def __le__(self, other: float) -> bool:
+        return _compare(Op.LE, self, other)
+
+    def __gt__(self, other: float) -> bool:
+        return _compare(Op.LT, other, self)
+
+    def __ge__(self, other: float) -> bool:
+        return _compare(Op.LE, other, self)
+
+    def __bool__(self) -> bool:
+        return _compare(Op.LT, self, 0) or _compare(Op.LT, 0, self)
+
+    def __add__(self, other: int) -> int:
+        return _combine(sym.add, int.__add__, self, other)
+
+    def __radd__(self, other: int) -> int:
+        return _combine(sym.add, int.__add__, other, self)
+
+    def __sub__(self, other: int) -> int:
+        return _combine(sym.sub, int.__sub__, self, other)
+
+    def __rsub__(self, other: int) -> int:
+        return _combine(sym.sub, int.__sub__, other, self)
+
+    def __mul__(self, other: int) -> int:
+        return _combine(sym.mul, int.__mul__, self, other)
+
+    def __rmul__(self, other: int) -> int:
+        return _combine(sym.mul, int.__mul__, other, self)
+
+    def __floordiv__(self, other: int) -> int:
+        return _combine(_floordiv, int.__floordiv__, self, other)
+
+    def __rfloordiv__(self, other: int) -> int:
+        return _combine(_floordiv, int.__floordiv__, other, self)
+
+    def __mod__(self, other: int) -> int:
+        return _combine(_mod, int.__mod__, self, other)
+
+    def __rmod__(self, other: int) -> int:
+        return _combine(_mod, int.__mod__, other, self)
+
+    def __neg__(self) -> int:
+        return 0 - self
+
+    def __pos__(self) -> int:
+        return self
+
+    def __abs__(self) -> int:
+        return self if self >= 0 else -self
+
+    def __int__(self) -> int:
+        return fixed(self)
+
+    def __float__(self) -> float:
+        return float(fixed(self))
+
+    def __truediv__(self, other: float) -> float:
+        return fixed(self) / other
+
+    def __rtruediv__(self, other: float) -> float:
+        return other / fixed(self)
+
+    def bit_length(self) -> int:
+        """Of the plain number."""
+        return fixed(self).bit_length()
+
+
+def _variable(node: Node, value: int) -> BoundSize:
+    size = BoundSize(value)
+    size.formula, size.bindings = node, MappingProxyType({node.attr[0]: size})
+    return size
+
+
+def _bound(value: int, formula: Size, bindings: Bindings) -> int:
+    if isinstance(formula, int):
+        return formula
+    size = BoundSize(value)
+    size.formula, size.bindings = formula, bindings
+    return size
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+def _combine(
+    symbolic: Callable[[Size, Size], Size], numeric: Callable[[int, int], int], a: int, b: int
+) -> int:
+    if not isinstance(a, int) or not isinstance(b, int):
+        return NotImplemented  # an array or a float: let it have a try
+    bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
+    return _bound(numeric(plain(a), plain(b)), symbolic(formula_of(a), formula_of(b)), bindings)
+
+
+def _floordiv(a: Size, b: Size) -> Size:
+    """a // b also for a size that is never positive, as in -(-size // 2)."""
+    if sym.exact_div(a, b) is None and sym.interval(a)[1] <= 0 < sym.interval(b)[0]:
+        return sym.neg(sym.floordiv(sym.add(sym.neg(a), sym.sub(b, 1)), b))
+    return sym.floordiv(a, b)
+
+
+def _mod(a: Size, b: Size) -> Size:
+    """a % b also for a size that is never positive, as in -1 % size."""
+    if sym.exact_div(a, b) is not None or sym.interval(a)[1] > 0 or sym.interval(b)[0] < 1:
+        return sym.mod(a, b)
+    if sym.interval(a)[1] < 0 and sym.is_at_most(0, sym.add(a, b)):
+        return sym.add(a, b)
+    return sym.mod(sym.sub(b, sym.mod(sym.neg(a), b)), b)
+
+
+def _compare(op: Op, a: float, b: float) -> bool:
+    if not isinstance(a, int) or not isinstance(b, int):
+        left, right = [fixed(x) if isinstance(x, BoundSize) else x for x in (a, b)]
+        return left < right if op is Op.LT else left <= right
+    return _is_ordered(op, a, b)
+
+
+def _is_ordered(op: Op, a: int, b: int) -> bool:
+    left, right = formula_of(a), formula_of(b)
+    low, high = sym.interval(sym.sub(right, left))
+    least = 1 if op is Op.LT else 0
+    if low >= least or high < least:
+        return low >= least
+    return assume(left, op, right, answer=plain(b) - plain(a) >= least)
+
+
+# --- what a size is -------------------------------------------------------------------------------
+
+
+def plain(size: int) -> int:
+    """The number, for what is done anew for every value: allocating, copying, printing."""
+    return int.__pos__(size)
+
+
+def fixed(size: int) -> int:
+    """The number, for what is decided by it."""
+    if isinstance(size, BoundSize):
+        assume(size.formula, Op.EQ, plain(size), answer=True)
+    return plain(size)
+
+
+def formula_of(size: int) -> Size:
+    """A size as the IR knows it: a number, or a formula of variables."""
+    return size.formula if isinstance(size, BoundSize) else size
+
+
+def formulas(shape: tuple[int, ...]) -> tuple[Size, ...]:
+    """A shape as the IR knows it."""
+    for size in shape:
+        if type(size) is not int:
+            return tuple([formula_of(size) for size in shape])
+    return shape
+
+
+def in_ir(arg: object) -> object:
+    """Sizes as the IR knows them, in nested tuples of whatever."""
+    if isinstance(arg, tuple):
+        return tuple([in_ir(item) for item in arg])
+    return arg.formula if isinstance(arg, BoundSize) else arg
+
+
+def is_symbolic(size: int) -> bool:
+    """Whether a size depends on a variable."""
+    return isinstance(size, BoundSize)
+
+
+def smallest(size: int) -> int:
+    """The least that a size may be."""
+    return sym.interval(size.formula)[0] if isinstance(size, BoundSize) else size
+
+
+def largest(size: int) -> int:
+    """The most that a size may be."""
+    return sym.interval(size.formula)[1] if isinstance(size, BoundSize) else size
+
+
+def minimum(a: int, b: int) -> int:
+    """The smaller of two sizes, whatever the variables are."""
+    return _combine(sym.minimum, min, a, b)
+
+
+def maximum(a: int, b: int) -> int:
+    """The greater of two sizes, whatever the variables are."""
+    return _combine(sym.maximum, max, a, b)
+
+
+# --- bindings -------------------------------------------------------------------------------------
+
+
+def numbers(bindings: Bindings) -> dict[str, int]:
+    """The value of each variable."""
+    return {name: plain(size) for name, size in bindings.items()}
+
+
+def rebound(bindings: Bindings, values: Mapping[str, int]) -> Bindings:
+    """The same variables at other values."""
+    return {name: _variable(size.formula, values[name]) for name, size in bindings.items()}
+
+
+def at(size: Size, bindings: Bindings) -> int:
+    """What a size of the IR is under these bindings."""
+    return (
+        size
+        if isinstance(size, int)
+        else _bound(size_value(size, numbers(bindings)), size, bindings)
+    )
+
+
+def merged(parts: Iterable[Bindings]) -> Bindings:
+    """All of them together. Raises ShapeError where one variable has two values or two ranges."""
+    total: dict[str, BoundSize] = {}
+    for part in parts:
+        for name, size in part.items():
+            if total.setdefault(name, size) != size:
+                raise ShapeError(_conflict(name, total[name], size))
+    return total or NONE
+
+
+def _conflict(name: str, a: BoundSize, b: BoundSize) -> str:
+    (_, *one), (_, *two) = a.formula.attr, b.formula.attr
+    if a.formula is b.formula:
+        return (
+            f"variable {name} from {one[0]} to {one[1]}: is bound to {plain(a)} and to {plain(b)} "
+            "in one graph, realize one of them first or use two variables"
+        )
+    return (
+        f"variable {name}: is from {one[0]} to {one[1]} and from {two[0]} to {two[1]} in one graph"
+    )

@@ -1,0 +1,175 @@
+"""Sizes of variables: their arithmetic, what they decide, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compiler import Tensor, Variable
+from compiler.backends import size_value
+from compiler.errors import DTypeError, ShapeError
+from compiler.frontend.assumptions import assuming
+from compiler.frontend.symbolic import fixed, formula_of, largest, numbers, plain, smallest
+from tests.frontend.symbolic_cases import compiles
+
+BATCH, LENGTH = Variable("batch", 1, 64), Variable("length", 2, 9)
+
+STEPS = {
+    "plus": lambda size, k: size + k,
+    "minus": lambda size, k: k - size,
+    "times": lambda size, k: size * k,
+    "over": lambda size, k: size // (k + 1),
+    "rounded up": lambda size, k: -(-size // (k + 1)),
+    "modulo": lambda size, k: size % (k + 1),
+    "twice": lambda size, k: size + size,
+    "length": lambda size, k: size,
+}
+
+
+DIVISIONS = ("over", "rounded up", "modulo")
+
+
+@given(st.integers(1, 64), st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 9))))
+def test_a_formula_has_the_value_of_its_number(value, steps):
+    size, number = BATCH.bind(value), value
+    for name, k in steps:
+        if name in DIVISIONS and smallest(size) < 0 < largest(size):
+            with pytest.raises(ShapeError, match="narrow the range"):
+                STEPS[name](size, k)
+            return
+        size = STEPS[name](size, k)
+        number = STEPS[name](number, k)
+    assert plain(size) == number
+    assert size_value(formula_of(size), {"batch": value}) == number
+    assert smallest(size) <= number <= largest(size)
+
+
+@pytest.mark.parametrize("value", [1, 7, 64])
+def test_order_is_decided_by_the_range_where_that_is_enough(value):
+    size, other = BATCH.bind(value), LENGTH.bind(2)
+    with assuming() as assumed:
+        assert size > 0
+        assert size <= 64
+        assert size - 1 < size
+        assert not size * 2 < size
+        assert size + other >= 3
+    assert not assumed
+
+
+def test_order_by_the_number_is_an_assumption():
+    size = BATCH.bind(7)
+    with assuming() as assumed:
+        assert size < 30
+        assert not size * 2 <= 13
+    assert [str(one) for one in assumed] == ["batch < 30", "(batch * 2) > 13"]
+    assert [[one.holds({"batch": n}) for n in (6, 7, 29, 30)] for one in assumed] == [
+        [True, True, True, False],
+        [False, True, True, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    "use", [int, float, fixed, lambda n: n / 2, lambda n: 2 / n, lambda n: n < 7.5]
+)
+def test_what_needs_the_number_assumes_it(use):
+    size = BATCH.bind(7)
+    with assuming() as assumed:
+        assert use(size) == use(7)
+    assert [str(one) for one in assumed] == ["batch = 7"]
+
+
+def test_a_symbolic_size_equals_none_of_another_formula():
+    size = BATCH.bind(7)
+    assert size != 7
+    assert size != BATCH.bind(8)
+    assert size != Variable("other", 1, 64).bind(7)
+    assert size == BATCH.bind(7)
+    assert size + size == 2 * size
+    assert len({size, 7, size + 0}) == 2
+
+
+def test_sizes_print_their_formula_and_their_number():
+    size = BATCH.bind(7)
+    assert f"{size} {size * 3 + 1} {size % 2!r}" == "batch=7 ((batch * 3) + 1)=22 (batch % 2)=1"
+
+
+@pytest.mark.parametrize("value", [0, 65])
+def test_a_value_outside_the_range_is_refused(value):
+    with pytest.raises(ShapeError, match=f"batch from 1 to 64: cannot be bound to {value}"):
+        Tensor(np.zeros((value, 2))).bind(BATCH)
+
+
+@pytest.mark.parametrize(("name", "low", "high"), [("a b", 1, 2), ("n", 0, 2), ("n", 3, 2)])
+def test_a_variable_needs_a_name_and_a_range(name, low, high):
+    with pytest.raises(ShapeError, match=f"variable '?{name}"):
+        Variable(name, low, high)
+
+
+def test_only_integers_are_bound():
+    with pytest.raises(DTypeError, match="use an integer"):
+        BATCH.bind(2.5)
+
+
+def test_an_axis_is_bound_once():
+    x = Tensor(np.zeros((3, 2))).bind(BATCH)
+    with pytest.raises(ShapeError, match="is symbolic already"):
+        x.bind(LENGTH)
+
+
+def test_two_axes_may_have_two_variables(check):
+    def run(n, m):
+        array = np.arange(n * m, dtype=np.float32).reshape(n, m)
+        x = Tensor(array, device="reference").bind(BATCH).bind(LENGTH, axis=1)
+        check((x.T + 1).sum(0) + x.shape[1], (array.T + 1).sum(0) + np.float32(m))
+
+    run(3, 4)
+    assert compiles(lambda: [run(64, 2), run(1, 9)]) == 0
+
+
+def test_one_variable_has_one_value_in_a_graph():
+    a, b = [Tensor(np.zeros((n, 2))).bind(BATCH).sum() for n in (3, 4)]
+    with pytest.raises(ShapeError, match="batch from 1 to 64: is bound to 3 and to 4"):
+        a + b
+    assert float(a.realize() + b.realize()) == 0  # they are numbers now
+
+
+def test_one_variable_has_one_range_in_a_graph():
+    x = Tensor(np.zeros((3, 2))).bind(BATCH).sum()
+    with pytest.raises(ShapeError, match="batch: is from 1 to 64 and from 1 to 8 in one graph"):
+        x + Tensor(np.zeros((3, 2))).bind(Variable("batch", 1, 8)).sum()
+
+
+def test_a_plain_size_that_is_equal_by_chance_is_refused():
+    x = Tensor(np.zeros((3, 2))).bind(BATCH)
+    with pytest.raises(ShapeError, match=r"sizes batch=3 and 3 are equal by chance, bind both"):
+        x + Tensor(np.zeros((3, 2)))
+
+
+def test_a_shape_is_refused_if_it_is_not_the_same_for_all_values():
+    x = Tensor(np.zeros((3, 4))).bind(BATCH)
+    with pytest.raises(
+        ShapeError, match=r"\(batch \* 4\)=12 elements cannot be reshaped to \(12,\)"
+    ):
+        x.reshape(12)
+
+
+def test_explain_names_the_formula():
+    x = Tensor(np.zeros((3, 4), np.float32), device="reference").bind(BATCH)
+    assert "over g0:batch g1:4: MUL\n" in (x * 2).explain()
+
+
+def test_a_graph_knows_its_variables():
+    x = Tensor(np.zeros((3, 4))).bind(BATCH)
+    assert numbers(x.sum().value.bindings) == {"batch": 3}
+
+
+def test_gradients_follow_a_symbolic_axis(check):
+    def run(n):
+        array = np.linspace(-1, 2, n * 3, dtype=np.float32).reshape(n, 3)
+        x = Tensor(array, device="reference").bind(BATCH)
+        y = Tensor(array, device="reference")
+        mine, plain_one = [(v * v.mean(0)).tanh().sum().gradient(v)[0] for v in (x, y)]
+        check(mine, plain_one.numpy())
+
+    run(1)
+    assert compiles(lambda: run(5)) - compiles(lambda: run(5)) <= 3  # those of the plain one
