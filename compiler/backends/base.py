@@ -28,13 +28,14 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One parameter of a kernel: a buffer `data{slot}` of `size` elements, or a variable."""
+    """One parameter of a kernel: an array `data{slot}` of `size` elements, or a variable."""
 
     role: Role
     name: str
     dtype: DType
     size: Size = 1
     limits: tuple[int, int] | None = None  # least and greatest value of a variable
+    width: int | None = None  # of an image: the pixels of a row, where a device has rows
 
     @property
     def is_buffer(self) -> bool:
@@ -42,7 +43,7 @@ class Argument:
 
     @property
     def key(self) -> int | str:
-        """The slot of its BUFFER or the name of its VAR: the node's first field."""
+        """The slot of its BUFFER or IMAGE, or the name of its VAR: the node's first field."""
         return int(self.name.removeprefix("data")) if self.is_buffer else self.name
 
     @property

@@ -1,9 +1,9 @@
 """What a kernel takes and how it is launched, read off its IR."""
 
 from compiler.backends.base import Argument, Launch, Role
-from compiler.ir import AxisKind, Node, Op, Size, intern, toposort
+from compiler.ir import ARRAYS, AxisKind, Node, Op, Size, intern, toposort
 
-_AFTER, _BUFFER, _VAR, _SPECIAL, _RANGE = Op.AFTER, Op.BUFFER, Op.VAR, Op.SPECIAL, Op.RANGE
+_AFTER, _IMAGE, _VAR, _SPECIAL, _RANGE = Op.AFTER, Op.IMAGE, Op.VAR, Op.SPECIAL, Op.RANGE
 _MUL, _CONST = Op.MUL, Op.CONST
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
@@ -13,7 +13,7 @@ _CLOSING = frozenset((Op.END, Op.ENDIF))
 
 
 def buffer_of(node: Node) -> Node:
-    """The BUFFER or LOCAL below any AFTERs."""
+    """The BUFFER, IMAGE or LOCAL below any AFTERs."""
     while node.op is _AFTER:
         node = node.src[0]
     return node
@@ -24,18 +24,20 @@ def arguments_of(root: Node) -> tuple[Argument, ...]:
     order = toposort(root)
     written = {buffer_of(node.src[0]) for node in order if node.op in _WRITES}
     read = {buffer_of(node.src[0]) for node in order if node.op in _READS}
-    buffers = sorted((n for n in order if n.op is _BUFFER), key=lambda node: node.attr[0])
+    arrays = sorted((n for n in order if n.op in ARRAYS), key=lambda node: node.attr[0])
     variables = sorted((n for n in order if n.op is _VAR), key=lambda node: node.attr[0])
     return (
-        *[
-            Argument(_role(n in read, n in written), f"data{n.attr[0]}", n.dtype, n.attr[1])
-            for n in buffers
-        ],
+        *[_array(n, _role(n in read, n in written)) for n in arrays],
         *[
             Argument(Role.VARIABLE, n.attr[0], n.dtype, limits=(n.attr[1], n.attr[2]))
             for n in variables
         ],
     )
+
+
+def _array(node: Node, role: Role) -> Argument:
+    width = node.attr[2] if node.op is _IMAGE else None
+    return Argument(role, f"data{node.attr[0]}", node.dtype, node.attr[1], width=width)
 
 
 def _role(read: bool, written: bool) -> Role:  # noqa: FBT001  # two bits of a table

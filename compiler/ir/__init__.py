@@ -25,6 +25,7 @@ from compiler.ir.dtype import (
     round_to,
     wrap,
 )  # fmt: skip
+from compiler.ir.images import CHANNELS, PLACE, height
 from compiler.ir.node import (
     Attr,
     Node,
@@ -38,6 +39,7 @@ from compiler.ir.node import (
     replace_src,
 )
 from compiler.ir.op import (
+    ARRAYS,
     BINARY,
     COMMUTATIVE,
     COMPARISONS,
@@ -58,9 +60,11 @@ from compiler.ir.walk import depends_on, substitute, toposort
 from compiler.ir.wellformed import why_malformed
 
 __all__ = [
+    "ARRAYS",
     "BFLOAT16",
     "BINARY",
     "BOOL",
+    "CHANNELS",
     "COMMUTATIVE",
     "COMPARISONS",
     "COPIES",
@@ -74,6 +78,7 @@ __all__ = [
     "INT16",
     "INT32",
     "INT64",
+    "PLACE",
     "REDUCTIONS",
     "SCALARS",
     "TERNARY",
@@ -107,6 +112,7 @@ __all__ = [
     "extend",
     "find_core",
     "free_axes",
+    "height",
     "intern",
     "loop_parts",
     "operands",

@@ -10,6 +10,7 @@ class Op(Enum):
 
     # kernel form
     BUFFER = auto()
+    IMAGE = auto()
     VAR = auto()
     CONST = auto()
     INDEX = auto()
@@ -115,6 +116,7 @@ class Field(Enum):
 
 FIELDS: dict[Op, tuple[tuple[str, Field], ...]] = {
     Op.BUFFER: (("slot", Field.INT), ("size", Field.SIZE)),
+    Op.IMAGE: (("slot", Field.INT), ("size", Field.INT), ("width", Field.INT)),
     Op.VAR: (("name", Field.NAME), ("lo", Field.INT), ("hi", Field.INT)),
     Op.CONST: (("value", Field.VALUE), ("view", Field.VIEWS)),
     Op.INDEX: (("view", Field.VIEWS),),
@@ -134,6 +136,7 @@ FIELDS: dict[Op, tuple[tuple[str, Field], ...]] = {
 }
 FIELDS.update({op: () for op in Op if op not in FIELDS})
 
+ARRAYS = frozenset((Op.BUFFER, Op.IMAGE))  # arguments that hold elements, by slot and size
 UNARY = frozenset(
     (
         *(Op.NEG, Op.NOT, Op.SQRT, Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF),

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compiler.errors import VerifyError
 from compiler.ir.node import Node, attr_nodes, loop_parts, set_is_checked
-from compiler.ir.op import ELEMENTWISE, AxisKind, Op
+from compiler.ir.op import ARRAYS, ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
 from compiler.ir.walk import toposort
 from compiler.ir.wellformed import why_malformed
@@ -17,7 +17,7 @@ _END = Op.END
 _VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
-_SINK, _FOLD, _WRITE, _BUFFER = Op.SINK, Op.FOLD, Op.WRITE, Op.BUFFER
+_SINK, _FOLD, _WRITE, _IMAGE = Op.SINK, Op.FOLD, Op.WRITE, Op.IMAGE
 _OWNED = frozenset((Op.ACC, Op.RANGE))
 _FOLDED = frozenset((AxisKind.REDUCE, AxisKind.UNROLL))
 _OPENING = frozenset((Op.RANGE, Op.IF))
@@ -99,6 +99,7 @@ def _check_kernel(root: Node, order: list[Node]) -> str | None:
         return f"axes {root.attr[0]}: a size is not positive, an empty kernel is not compiled"
     return (
         _check_buffers(order)
+        or _check_variables(order)
         or _check_views(order, shape)
         or _check_symbolic(order)
         or _check_reduces(order, names)
@@ -108,13 +109,25 @@ def _check_kernel(root: Node, order: list[Node]) -> str | None:
 def _check_buffers(order: list[Node]) -> str | None:
     slots: dict[int, Node] = {}
     for node in order:
-        if node.op is _BUFFER:
+        if node.op in ARRAYS:
             if slots.setdefault(node.attr[0], node) is not node:
                 return f"two buffers have slot {node.attr[0]}"
             if isinstance(node.attr[1], int) and node.attr[1] < 1:
                 return f"buffer {node.attr[0]} has size {node.attr[1]}, expected at least 1"
     if sorted(slots) != list(range(len(slots))):
         return f"slots {sorted(slots)} do not count from 0"
+    images = [array for array in slots.values() if array.op is _IMAGE]
+    return _why_two_ways(order, images) if images else None
+
+
+def _why_two_ways(order: list[Node], images: list[Node]) -> str | None:
+    for image in images:
+        if len({node.op is _STORE for node in order if image in node.src}) > 1:
+            return f"image {image.attr[0]} is read and written, use a BUFFER"
+    return None
+
+
+def _check_variables(order: list[Node]) -> str | None:
     variables: dict[str, Node] = {}
     for node in order:
         if node.op is _VAR and variables.setdefault(node.attr[0], node) is not node:
@@ -198,7 +211,7 @@ def _why_unclosed(order: list[Node]) -> str | None:
         if node.op is _FOLD or node.op is _END:
             for axis in node.src[node.attr[1] :] if node.op is _FOLD else node.src[:1]:
                 loops &= ~bits.get(axis, 0)
-        elif node.op is _WRITE and node.src[0].op is _BUFFER:
+        elif node.op is _WRITE and node.src[0].op in ARRAYS:
             axis = next(axis for axis, bit in bits.items() if loops & bit)
             return f"{node!r}: depends on {axis!r} outside of the FOLD that closes it"
         free[node] = loops
@@ -285,7 +298,7 @@ def _why_unusable(node: Node, usable: set[Node]) -> str | None:
 
 
 _INDEXED_OPS = ELEMENTWISE | {
-    *(Op.BUFFER, Op.VAR, Op.CONST, Op.RANGE, Op.SPECIAL, Op.READ, Op.WRITE, Op.FOLD),
+    *(*ARRAYS, Op.VAR, Op.CONST, Op.RANGE, Op.SPECIAL, Op.READ, Op.WRITE, Op.FOLD),
     *(Op.LOCAL, Op.BARRIER, Op.AFTER, Op.END, Op.SINK),
     *(Op.SPLAT, Op.FRAGMENT, Op.WMMA, Op.ELEMENT),
 }
@@ -302,7 +315,8 @@ _LINEAR_OPS = (_LOOP_OPS - {Op.LOOP, Op.SINK}) | {
 _SPECS: dict[Spec, _Rules] = {
     Spec.KERNEL: _Rules(
         ELEMENTWISE
-        | {Op.BUFFER, Op.VAR, Op.CONST, Op.INDEX, Op.LOAD, Op.GATHER}
+        | ARRAYS
+        | {Op.VAR, Op.CONST, Op.INDEX, Op.LOAD, Op.GATHER}
         | {Op.REDUCE, Op.STORE, Op.SINK},
         _check_kernel,
     ),

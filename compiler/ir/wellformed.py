@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir.cores import find_core
 from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
+from compiler.ir.images import PLACE, why_no_image, why_no_pixel
 from compiler.ir.node import Node, loop_parts
 from compiler.ir.op import (
+    ARRAYS,
     BINARY,
     COMPARISONS,
     ELEMENTWISE,
@@ -173,7 +175,7 @@ def _cast(node: Node) -> str | None:
     return reason
 
 
-_BUFFERS = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
+_BUFFERS = ARRAYS | {Op.LOCAL, Op.AFTER}
 
 
 def _is_buffer(node: Node) -> bool:
@@ -197,7 +199,7 @@ def _var(node: Node) -> str | None:
 
 def _load(node: Node) -> str | None:
     reason = _arity(node, 1)
-    if reason is None and node.src[0].op is not Op.BUFFER:
+    if reason is None and node.src[0].op not in ARRAYS:
         reason = f"loads from {node.src[0].op.name}, expected BUFFER"
     if reason is None and node.dtype is not node.src[0].dtype:
         reason = f"dtype {node.dtype}, the buffer holds {node.src[0].dtype}"
@@ -217,7 +219,7 @@ def _index(node: Node) -> str | None:
 
 def _gather(node: Node) -> str | None:
     reason = _arity(node, 2)
-    if reason is None and node.src[0].op is not Op.BUFFER:
+    if reason is None and node.src[0].op not in ARRAYS:
         reason = f"gathers from {node.src[0].op.name}, expected BUFFER"
     if reason is None and node.dtype is not node.src[0].dtype:
         reason = f"dtype {node.dtype}, the buffer holds {node.src[0].dtype}"
@@ -228,7 +230,7 @@ def _gather(node: Node) -> str | None:
 
 def _store(node: Node) -> str | None:
     reason = _arity(node, 2)
-    if reason is None and node.src[0].op is not Op.BUFFER:
+    if reason is None and node.src[0].op not in ARRAYS:
         reason = f"stores to {node.src[0].op.name}, expected BUFFER"
     if reason is None and node.src[1].dtype is not node.src[0].dtype:
         reason = f"stores {node.src[1].dtype} in a buffer of {node.src[0].dtype}, cast it first"
@@ -282,6 +284,8 @@ def _access(node: Node, value: int) -> str | None:
         return _arity(node, 2 + value, 3 + value)
     buffer, offset = node.src[:2]
     moved = node.src[2].dtype if value else node.dtype
+    if buffer.op is Op.IMAGE and offset.dtype is PLACE:
+        return why_no_pixel(node, is_write=bool(value))
     if buffer.op not in _BUFFERS:
         return f"accesses {buffer.op.name}, expected a buffer"
     if not offset.dtype.is_int or offset.dtype.count != 1:
@@ -449,6 +453,7 @@ _CHECKS.update({
     Op.CAST: _cast,
     Op.BITCAST: _cast,
     Op.BUFFER: _scalar_leaf,
+    Op.IMAGE: why_no_image,
     Op.CONST: _scalar_leaf,
     Op.VAR: _var,
     Op.INDEX: _index,

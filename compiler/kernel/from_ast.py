@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from compiler.errors import IRError
 from compiler.ir import (
+    CHANNELS,
     AxisKind,
     Mask,
     Node,
@@ -19,6 +20,7 @@ from compiler.kernel.axis import Axis
 from compiler.kernel.kernel import Kernel
 
 _VIEWED = {Op.INDEX: 0, Op.LOAD: 0, Op.STORE: 0, Op.CONST: 1}  # op -> the place of the view in attr
+_ACCESSES = frozenset((Op.LOAD, Op.STORE))
 _Group = tuple[int, ...]  # the positions of neighbouring AST axes that become one axis
 
 
@@ -68,6 +70,15 @@ def _outer_views(order: list[Node]) -> list[View]:
     return list(dict.fromkeys([stack.views[-1] for stack in stacks if stack is not None]))
 
 
+def _image_views(order: list[Node]) -> list[tuple[View, int]]:
+    """The views that walk images, with the elements of a row."""
+    return [
+        (node.attr[0].views[-1], CHANNELS * node.src[0].attr[2])
+        for node in order
+        if node.op in _ACCESSES and node.src[0].op is Op.IMAGE and len(node.attr[0].views) == 1
+    ]
+
+
 def _excludes_zero(view: View, position: int) -> bool:
     return view.mask is not None and view.mask[position] != (0, 1)
 
@@ -76,12 +87,14 @@ def _merge(
     positions: list[int], order: list[Node], reduced: tuple[tuple[int, ...], ...]
 ) -> tuple[_Group, ...]:
     """Neighbours that the same REDUCEs close, or none, and that every view walks as one axis."""
-    views = _outer_views(order)
+    views, images = _outer_views(order), _image_views(order)
     groups: list[_Group] = []
     for position in positions:
         if groups and reduced[groups[-1][0]] == reduced[position]:
             group = groups[-1]
-            if all(_can_merge(view, group, position) for view in views):
+            if all(_can_merge(view, group, position) for view in views) and not any(
+                _leaves_row(view, row, group, position) for view, row in images
+            ):
                 groups[-1] = (*group, position)
                 continue
         groups.append((position,))
@@ -96,6 +109,15 @@ def _can_merge(view: View, group: _Group, position: int) -> bool:
     if not (isinstance(outer, int) and isinstance(inner, int)):
         return False
     return outer == inner * inner_size and _join_masks(view, (*group, position)) is not None
+
+
+def _leaves_row(view: View, row: int, group: _Group, position: int) -> bool:
+    """Whether one index would walk in the rows of an image and from row to row: a division for
+    each access, where two indices are the x and the y of a pixel."""
+    step, size = view.strides[position], _joined_size(view, (*group, position))
+    assert isinstance(step, int), "axes that can be merged"
+    assert isinstance(size, int), "axes that can be merged"
+    return step % row != 0 and abs(step) * size > row
 
 
 def _joined_size(view: View, group: _Group) -> Size:

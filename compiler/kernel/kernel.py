@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
-from compiler.ir import AxisKind, Core, Node, Op, Size, bounds, toposort
+from compiler.ir import ARRAYS, AxisKind, Core, Node, Op, Size, bounds, toposort
 from compiler.kernel.axis import NESTING, Axis, Pad
 from compiler.target import Target
 
-_REDUCE, _BUFFER, _VAR = Op.REDUCE, Op.BUFFER, Op.VAR
+_REDUCE, _VAR = Op.REDUCE, Op.VAR
 
 
 class Opt(Protocol):
@@ -98,8 +98,8 @@ def reduces(kernel: Kernel) -> tuple[Node, ...]:
 
 
 def buffers(kernel: Kernel) -> tuple[Node, ...]:
-    """Every BUFFER of the AST by slot: outputs first."""
-    found = [node for node in toposort(kernel.ast) if node.op is _BUFFER]
+    """Every BUFFER and IMAGE of the AST by slot: outputs first."""
+    found = [node for node in toposort(kernel.ast) if node.op in ARRAYS]
     return tuple(sorted(found, key=lambda node: node.attr[0]))
 
 

@@ -3,11 +3,11 @@
 import hashlib
 import re
 
-from compiler.ir import Node, Op, Size, print_node, toposort
+from compiler.ir import ARRAYS, Node, Op, Size, print_node, toposort
 from compiler.kernel.kernel import Kernel
 from compiler.kernel.spelling import format_opts
 
-_MOVES_ONLY = frozenset((Op.BUFFER, Op.VAR, Op.CONST, Op.LOAD, Op.GATHER, Op.STORE, Op.SINK))
+_MOVES_ONLY = ARRAYS | {Op.VAR, Op.CONST, Op.LOAD, Op.GATHER, Op.STORE, Op.SINK}
 _DIGEST_DIGITS = 12
 _SHAPE_CHARACTERS = 48  # longer shapes are cut off, the digest tells them apart
 

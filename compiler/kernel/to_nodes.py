@@ -16,6 +16,7 @@ from compiler.rules import Builder, identity
 from compiler.target import Capabilities
 
 _SINK, _WRITE, _READ, _FOLD, _RANGE = Op.SINK, Op.WRITE, Op.READ, Op.FOLD, Op.RANGE
+_BUFFER = Op.BUFFER
 
 _EFFECTS = (Op.STORE, Op.SINK)
 _Clones = tuple[tuple[str, int], ...]  # (axis, number of its copy), see _Lowering.clones_of
@@ -35,8 +36,9 @@ def to_nodes(
     index = Indexer(builder, index_dtype(kernel, order))
     staged = panels(kernel, capabilities) if kernel.staged else {}
     assert staged is not None, "LDS is legal"
-    has_groups = capabilities.has_local
-    lowering = _Lowering(kernel, index, closers(order), {}, {}, staged, has_groups)
+    lowering = _Lowering(
+        kernel, index, closers(order), {}, {}, staged, capabilities.has_local, capabilities.images
+    )
     lowering.values_of(order, ())
     stores = [lowering.store(node) for node in kernel.ast.src]
     loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
@@ -63,6 +65,7 @@ class _Lowering:
     values: dict[tuple[Node, _Clones], Node]
     panels: Mapping[Node, Panel]  # of the LOADs that go through local memory
     has_groups: bool
+    has_images: bool
 
     def store(self, node: Node) -> Node:
         buffer, value = node.src
@@ -71,7 +74,7 @@ class _Lowering:
         outputs = [name for name, _ in self.kernel.domain if name not in self.closers]
         guards = [guard for name in outputs for guard in loops.guards[name]]
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
-        src = (buffer, place.offset, self.value(value, ()))
+        src = (self.values[buffer, ()], place.offset, self.value(value, ()))
         return intern(_WRITE, VOID, src if gate is None else (*src, gate))
 
     def value(self, root: Node, clones: _Clones) -> Node:
@@ -89,6 +92,8 @@ class _Lowering:
         match node.op:
             case Op.BUFFER | Op.VAR:
                 return node
+            case Op.IMAGE:  # rows are known to devices that read pixels, to others it is a buffer
+                return node if self.has_images else intern(_BUFFER, node.dtype, (), node.attr[:2])
             case Op.CONST:
                 return node if node.attr[1] is None else self.masked(node, clones)
             case Op.LOAD:
@@ -118,7 +123,7 @@ class _Lowering:
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
         if gate is not None and gate.is_const:
             return const(node.dtype, 0)
-        src = (node.src[0], place.offset, *([] if gate is None else [gate]))
+        src = (self.values[node.src[0], clones], place.offset, *([] if gate is None else [gate]))
         read = intern(_READ, node.dtype, src)
         if node not in self.panels:
             return read
@@ -133,7 +138,7 @@ class _Lowering:
 
     def gather(self, node: Node, clones: _Clones) -> Node:
         """The read at a computed offset, under a gate unless the offset is proven to be inside."""
-        buffer, offset = node.src[0], self.values[node.src[1], clones]
+        buffer, offset = [self.values[child, clones] for child in node.src]
         gate = self.index.all_of(self.index.inside(offset, buffer.attr[1]))
         if gate is None:
             return intern(_READ, node.dtype, (buffer, offset))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from math import prod
 
 from compiler.errors import IRError
-from compiler.ir import VOID, AxisKind, Node, Op, intern
+from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, intern
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind, range_set
 from compiler.rules import Builder
 
-_BUFFER, _LOCAL, _WRITE, _READ, _FOLD = Op.BUFFER, Op.LOCAL, Op.WRITE, Op.READ, Op.FOLD
+_LOCAL, _WRITE, _READ, _FOLD = Op.LOCAL, Op.WRITE, Op.READ, Op.FOLD
 _AFTER, _BARRIER, _RANGE = Op.AFTER, Op.BARRIER, Op.RANGE
 
 
@@ -32,7 +32,7 @@ def group(root: Node, context: Context) -> Node:
         if node.op is _FOLD and any(child in shared for child in node.src[node.attr[1] :]):
             done[node] = lowering.fold(node, src, f"temp{temps}")
             temps += 1
-        elif node.op is _WRITE and node.src[0].op is _BUFFER:
+        elif node.op is _WRITE and node.src[0].op in ARRAYS:
             done[node] = _by_first_item(context.builder, intern(node.op, VOID, src), shared)
         elif src != node.src:
             done[node] = context.builder.build(node.op, node.dtype, src, node.attr)

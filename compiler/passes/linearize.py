@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.ir import VOID, AxisKind, Node, Op, intern, loop_parts, replace_src
+from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, intern, loop_parts, replace_src
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 
@@ -16,7 +16,7 @@ _STRUCTURE = frozenset((_WRITE, _LOOP, _RANGE, _END, _RESULT, _BARRIER))
 _REORDERED = frozenset((_MULACC, _LOOP, _WMMA))
 # where such a step has the total so far
 _CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2, Op.WMMA: 2}
-_LEAVES = frozenset((Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL))
+_LEAVES = ARRAYS | {Op.CONST, Op.VAR, Op.LOCAL}
 _NOT_PLACED = frozenset((_RANGE, _ACC, Op.SINK)) | _LEAVES
 _Scope = Node | None  # the RANGE of a loop, or None: outside all loops
 

@@ -19,7 +19,7 @@ from compiler.backends.base import (
 )
 from compiler.backends.reference.evaluate import evaluate
 from compiler.errors import BuildError, DeviceError, ParseError
-from compiler.ir import DType, Node, Op, parse_node, print_node, toposort
+from compiler.ir import ARRAYS, DType, Node, parse_node, print_node, toposort
 from compiler.target import REFERENCE, Target
 
 
@@ -114,7 +114,7 @@ class ReferenceDevice:
         except ParseError as error:
             message = f"{program.name}: {error}"
             raise BuildError(message, kernel=program.name, source=program.source) from error
-        slots = sorted(node.attr[0] for node in toposort(root) if node.op is Op.BUFFER)
+        slots = sorted(node.attr[0] for node in toposort(root) if node.op in ARRAYS)
         return ReferenceExecutable(program, root, tuple(slots))
 
     def synchronize(self) -> None:

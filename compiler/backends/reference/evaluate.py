@@ -13,7 +13,7 @@ from compiler.backends.reference.kernel import Domain
 from compiler.backends.reference.lowered import run_lowered
 from compiler.backends.reference.views import size_of, store
 from compiler.errors import DeviceError
-from compiler.ir import Node, Op, toposort
+from compiler.ir import ARRAYS, Node, Op, toposort
 
 _NOTHING: Mapping[str, int] = {}
 
@@ -69,7 +69,7 @@ def evaluate_with_bound(
     `ulps` are the largest errors of the transcendental functions.
     """
     memory, _ = read_memory(ast, buffers, variables)
-    dtypes = {node.attr[0]: node.dtype for node in toposort(ast) if node.op is Op.BUFFER}
+    dtypes = {node.attr[0]: node.dtype for node in toposort(ast) if node.op in ARRAYS}
     bounds: dict[int, Bound] = {}
     for slot in written_slots(ast):
         start = to_working(memory[slot], dtypes[slot]).copy()
@@ -101,7 +101,7 @@ def written_slots(root: Node) -> tuple[int, ...]:
             buffer = node.src[0]
             while buffer.op is Op.AFTER:
                 buffer = buffer.src[0]
-            if buffer.op is Op.BUFFER:
+            if buffer.op in ARRAYS:
                 slots.add(buffer.attr[0])
     return tuple(sorted(slots))
 
@@ -119,7 +119,7 @@ def read_memory(
     given: dict[int, Array] = {}
     written = written_slots(root)
     for node in toposort(root):
-        if node.op is not Op.BUFFER:
+        if node.op not in ARRAYS:
             continue
         slot, least, wanted = (
             node.attr[0],

@@ -18,7 +18,7 @@ from compiler.backends.reference.views import (
     variable,
     where_valid,
 )
-from compiler.ir import Node, Op, free_axes, toposort
+from compiler.ir import ARRAYS, Node, Op, free_axes, toposort
 
 TEMPORARY_ELEMENTS = 1 << 23  # of all nodes of a box together: 64 MiB of float64
 LEAST_BUDGET = 1 << 14  # elements of one node: fewer are not worth a step
@@ -62,7 +62,7 @@ class Domain(Generic[V, P]):
         self.memory = {
             node: algebra.memory(node.dtype, memory[node.attr[0]])
             for node in order
-            if node.op is Op.BUFFER
+            if node.op in ARRAYS
         }
         self.budget = max(LEAST_BUDGET, TEMPORARY_ELEMENTS // len(order))
 
@@ -112,7 +112,7 @@ class Domain(Generic[V, P]):
         for node in reversed(toposort(target)):
             if product_of(node) is not None:
                 skipped.add(node.src[0])
-            if node not in skipped and node.op is not Op.BUFFER:
+            if node not in skipped and node.op not in ARRAYS:
                 best = max(best, (box.volume(self.axes[node]), self.axes[node]))
         return best
 

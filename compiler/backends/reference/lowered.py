@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.backends.reference.arithmetic import Array, apply, identity, numpy_dtype
+from compiler.backends.reference.pixels import read_pixel, write_pixel
 from compiler.backends.reference.schedule import (
     Block,
     Branch,
@@ -23,7 +24,7 @@ from compiler.backends.reference.schedule import (
 from compiler.backends.reference.views import size_of, variable
 from compiler.backends.reference.warps import multiply
 from compiler.errors import DeviceError
-from compiler.ir import ELEMENTWISE, AxisKind, Node, Op, find_core, toposort
+from compiler.ir import ARRAYS, ELEMENTWISE, PLACE, AxisKind, Node, Op, find_core, toposort
 
 TEMPORARY_ELEMENTS = 1 << 24  # of all steps of a chunk together
 LEAST_CHUNK = 1 << 12  # positions: fewer are not worth a walk over the steps
@@ -245,6 +246,9 @@ class _Machine:
     # --- memory ---
 
     def read(self, node: Node) -> None:
+        if node.src[1].dtype is PLACE:
+            self.values[node] = read_pixel(node, self.cells(node.src[0]), self.values[node.src[1]])
+            return
         buffer, offset = _buffer(node.src[0]), self.offsets(node.src[1], node.dtype.count)
         valid = self.valid(node.src[2:], node.dtype.count)
         self.check(node, buffer, offset, valid)
@@ -257,6 +261,11 @@ class _Machine:
         self.values[node] = value if valid is None else np.where(valid, value, np.zeros_like(value))
 
     def write(self, node: Node) -> None:
+        if node.src[1].dtype is PLACE:
+            valid = self.valid(node.src[3:], 1)
+            place, value = [self.values[child] for child in node.src[1:3]]
+            write_pixel(node, self.cells(node.src[0]), place, value, valid)
+            return
         buffer, value = _buffer(node.src[0]), self.values[node.src[2]]
         count = node.src[2].dtype.count
         offset, valid = self.offsets(node.src[1], count), self.valid(node.src[3:], count)
@@ -298,7 +307,7 @@ class _Machine:
             raise DeviceError(f"{node.op.name} of {_name(buffer)}: element {worst} of {size}")
 
     def cells(self, buffer: Node) -> Array:
-        return self.memory[buffer.attr[0]] if buffer.op is Op.BUFFER else self.local(buffer).cells
+        return self.memory[buffer.attr[0]] if buffer.op in ARRAYS else self.local(buffer).cells
 
     def local(self, buffer: Node) -> _Shared:
         """The LOCAL arrays of all groups, side by side; unwritten elements are NaN or 0x55."""
@@ -357,7 +366,7 @@ def _buffer(node: Node) -> Node:
 
 
 def _name(buffer: Node) -> str:
-    return f"{'buffer ' if buffer.op is Op.BUFFER else 'LOCAL '}{buffer.attr[0]}"
+    return f"{'buffer ' if buffer.op in ARRAYS else 'LOCAL '}{buffer.attr[0]}"
 
 
 _STEPS: dict[Op, Callable[[_Machine, Node], None]] = {

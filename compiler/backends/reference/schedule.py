@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from compiler.ir import AxisKind, Node, Op, loop_parts, toposort
+from compiler.ir import ARRAYS, AxisKind, Node, Op, loop_parts, toposort
 
 _GROUP_KINDS = frozenset((AxisKind.LOCAL, AxisKind.GROUP))
 _KINDS = tuple(AxisKind)
@@ -199,7 +199,7 @@ def _below(
 
 def _top_level(root: Node, needs: dict[Node, tuple[Node, ...]]) -> list[Node]:
     """Every step outside loops; the writes to buffers come after all else is computed."""
-    last = [node for node in root.src if node.op is Op.WRITE and node.src[0].op is Op.BUFFER]
+    last = [node for node in root.src if node.op is Op.WRITE and node.src[0].op in ARRAYS]
     first = [operand for node in root.src for operand in (node.src if node in last else (node,))]
     return _postorder([*first, *last], needs, lambda node: True)
 

@@ -9,7 +9,7 @@ all of them. Throughputs and latencies are rounded from uops.info's tables for Z
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.ir import DType, Node, Op, bounds, toposort
+from compiler.ir import ARRAYS, DType, Node, Op, bounds, toposort
 from compiler.target import Capabilities
 
 _RANGE, _END, _IF, _ENDIF, _SPECIAL = Op.RANGE, Op.END, Op.IF, Op.ENDIF, Op.SPECIAL
@@ -23,7 +23,7 @@ _SLOW: Mapping[Op, float] = {
 }  # fmt: skip
 _FREE = frozenset(
     (
-        *(Op.CONST, Op.BUFFER, Op.VAR, Op.LOCAL, Op.ACC, Op.AFTER, Op.RESULT, Op.SPLAT),
+        *(Op.CONST, *ARRAYS, Op.VAR, Op.LOCAL, Op.ACC, Op.AFTER, Op.RESULT, Op.SPLAT),
         *(Op.RANGE, Op.END, Op.ENDIF, Op.SPECIAL, Op.BITCAST, Op.INIT, Op.SET),
     )
 )

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from compiler.errors import IRError, RewriteError
-from compiler.ir import AxisKind, Node, Op, const, toposort
+from compiler.ir import ARRAYS, AxisKind, Node, Op, const, toposort
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
 _FRAGMENT = Op.FRAGMENT
 _KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
-_BUFFER, _ACCESSES = Op.BUFFER, frozenset((_READ, _WRITE))
+_ACCESSES = frozenset((_READ, _WRITE))
 COLLECTORS = frozenset((Op.SINK, Op.BARRIER, Op.END, Op.AFTER))  # hold all lanes of their sources
 
 
@@ -92,7 +92,7 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
 
     A function of the graph alone, so that every target adds up in the same order.
     """
-    accesses = [node for node in order if node.op in _ACCESSES and node.src[0].op is _BUFFER]
+    accesses = [node for node in order if node.op in _ACCESSES and node.src[0].op in ARRAYS]
     scores = [_score(accesses, axis, lanes, b) for axis in range(len(lanes.axes))]
     barred = _barred(order, lanes)
     free = [axis for axis in range(len(lanes.axes)) if not barred >> axis & 1]
