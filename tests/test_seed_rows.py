@@ -101,6 +101,7 @@ def _run(tests, compiler):
     path = os.pathsep.join([str(compiler), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider"]
+    command += ["-o", "pythonpath="]  # which would find this checkout's compiler first
     command += [f"tests/{test}" for test in tests]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stdout + done.stderr
