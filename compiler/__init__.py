@@ -37,7 +37,14 @@ if TYPE_CHECKING:
         subscribe,
         unsubscribe,
     )
-    from compiler.options import CompileOptions, Transcendental, flatten, unflatten
+    from compiler.options import (
+        CompileOptions,
+        Cost,
+        SearchOptions,
+        Transcendental,
+        flatten,
+        unflatten,
+    )
     from compiler.target import Target, find_target
 
 # A name is imported when it is first asked for: parts of the compiler start without the whole.
@@ -49,6 +56,7 @@ _HOMES = {
     "CompileReused": "observe",
     "CompileStarted": "observe",
     "Compiled": "compiled",
+    "Cost": "options",
     "CompilerError": "errors",
     "DTypeError": "errors",
     "DeviceError": "errors",
@@ -57,6 +65,7 @@ _HOMES = {
     "Node": "ir",
     "OptionError": "errors",
     "ParseError": "errors",
+    "SearchOptions": "options",
     "Target": "target",
     "Transcendental": "options",
     "Tensor": "frontend",
@@ -88,9 +97,9 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "CompileEvent", "CompileFailed", "CompileFinished", "CompileOptions", "CompileReused",
-    "CompileStarted", "Compiled", "CompilerError", "DTypeError", "DeviceError", "IllegalOptError",
-    "JitError", "Node", "OptionError", "ParseError", "Target", "Tensor", "Transcendental",
-    "Variable", "array_api", "compile_kernel", "compiling", "find_target", "flatten", "jit", "nn",
-    "observing", "open_device", "optim", "parse_node", "print_node", "same_opts", "subscribe",
-    "unflatten", "unsubscribe",
+    "CompileStarted", "Compiled", "CompilerError", "Cost", "DTypeError", "DeviceError",
+    "IllegalOptError", "JitError", "Node", "OptionError", "ParseError", "SearchOptions", "Target",
+    "Tensor", "Transcendental", "Variable", "array_api", "compile_kernel", "compiling",
+    "find_target", "flatten", "jit", "nn", "observing", "open_device", "optim", "parse_node",
+    "print_node", "same_opts", "subscribe", "unflatten", "unsubscribe",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """The whole compiler on one screen: an AST in, a program that a device can build out."""
 
 import re
+from pathlib import Path
 
 from compiler.backends import Backend, Launch, Program, arguments_of, find_backend, launch_of
 from compiler.compiled import Compiled
@@ -25,7 +26,7 @@ from compiler.options import DEFAULT, CompileOptions
 from compiler.passes import run_pipeline
 from compiler.rules import Application, Builder
 from compiler.target import Target
-from compiler.tuning import ByModel
+from compiler.tuning import ByModel, search_by_time
 
 
 def compile_kernel(
@@ -36,8 +37,11 @@ def compile_kernel(
     *,
     trace: list[Application] | None = None,
     rewrite_limit: int | None = None,
+    search_cache: Path | None = None,
 ) -> Compiled:
     """Compile the kernel `ast`, with these opts, or with chosen ones where `opts` is None.
+
+    A search by timings first looks in the directory `search_cache`, and leaves there what it finds.
 
     `trace` collects every application of a rule, as many as `Compiled.rewrites` counts. With a
     `rewrite_limit` no rule is applied after that many: what comes out is still right, but no
@@ -47,11 +51,11 @@ def compile_kernel(
     _check_types(ast, target, options, opts)
     builder = Builder(rewrite_limit, trace)
     if rewrite_limit is not None:
-        return _compile(ast, target, options, opts, builder)
+        return _compile(ast, target, options, opts, builder, search_cache)
     started = CompileStarted(ast, target, options, opts)
     notify(started)
     try:
-        compiled = _compile(ast, target, options, opts, builder)
+        compiled = _compile(ast, target, options, opts, builder, search_cache)
     except CompilerError as error:
         notify(CompileFailed(started, str(error)))
         raise
@@ -77,6 +81,7 @@ def _compile(
     options: CompileOptions,
     opts: tuple[Opt, ...] | None,
     builder: Builder,
+    search_cache: Path | None = None,
 ) -> Compiled:
     backend = find_backend(target.backend)
     verify(ast, Spec.KERNEL)
@@ -84,7 +89,8 @@ def _compile(
     if backend.takes_ast:
         return _uncompiled(ast, target, options, opts, backend)
     kernel = from_ast(ast)
-    kernel = apply_all(kernel, _chosen(kernel, target, options) if opts is None else opts, target)
+    chosen = _chosen(kernel, target, options, search_cache) if opts is None else opts
+    kernel = apply_all(kernel, chosen, target)
     nodes = to_nodes(kernel, builder, target.capabilities)
     stages = run_pipeline(nodes, target, options, builder)
     program = stages[-1].node
@@ -95,13 +101,17 @@ def _compile(
     return Compiled(ast, target, options, opts, kernel.applied, result, stages, builder.rewrites)
 
 
-def _chosen(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt, ...]:
+def _chosen(
+    kernel: Kernel, target: Target, options: CompileOptions, cache: Path | None
+) -> tuple[Opt, ...]:
     if options.search.beam == 0:
         return choose(kernel, target, options)
-    return search_opts(kernel.ast, target, options).opts
+    return search_opts(kernel.ast, target, options, cache).opts
 
 
-def search_opts(ast: Node, target: Target, options: CompileOptions) -> Searched:
+def search_opts(
+    ast: Node, target: Target, options: CompileOptions, cache: Path | None = None
+) -> Searched:
     """The opts of `compile_kernel` where `options.search` asks for a search, and how it went.
 
     No observer sees what is compiled only to be compared.
@@ -113,7 +123,10 @@ def search_opts(ast: Node, target: Target, options: CompileOptions) -> Searched:
         text = program.source.replace(program.name, "kernel")
         return Lowered(program, text, cycles(compiled.stages[-1].node, target.capabilities))
 
-    return beam_search(from_ast(ast), target, options, lower, ByModel())
+    kernel = from_ast(ast)
+    if options.search.is_measured:
+        return search_by_time(kernel, target, options, lower, cache)
+    return beam_search(kernel, target, options, lower, ByModel())
 
 
 def _uncompiled(

@@ -9,7 +9,7 @@ from compiler import Compiled, CompilerError, DeviceError, Target, compile_kerne
 from compiler.backends import Device, Launch, Program, open_device
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
-from replay.codec import decode_ast, decode_options, decode_opts, decode_target
+from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
 from replay.outcome import Numerics
 from replay.subject import Checked, RefusedError, Where
 from replay.verify import verify
@@ -26,7 +26,7 @@ class KernelChecker:
     ) -> Checked:
         """Compile under `opts`, run beside `old` if given, and judge both by the reference."""
         ast, target = decode_ast(record), decode_target(record)
-        decoded = None if opts is None else decode_opts(opts)
+        decoded = decode_opts_for(record, opts)
         try:
             device = open_device(target.backend)
         except DeviceError as error:

@@ -96,6 +96,26 @@ def decode_opts(opts: tuple[corpus.Opt, ...]) -> tuple[Opt, ...]:
     return tuple(_decode_opt(opt) for opt in opts)
 
 
+def decode_opts_for(
+    record: corpus.KernelRecord, opts: tuple[corpus.Opt, ...] | None
+) -> tuple[Opt, ...] | None:
+    """The opts to compile a record with; None is the compiler's own choice.
+
+    A choice by timings is no function of the code. To ask for it anew would compare machines, so
+    it is taken from the record.
+    """
+    if opts is None and record.options.get("search.beam") and _is_timed(record):
+        opts = record.applied
+        if opts is None:
+            why = "its opts were to be found by timings, and it holds none"
+            raise RefusedError(Where.COMPILING, why)
+    return None if opts is None else decode_opts(opts)
+
+
+def _is_timed(record: corpus.KernelRecord) -> bool:
+    return record.options.get("search.cost") == "time"
+
+
 def _decode_opt(opt: corpus.Opt) -> Opt:
     kind = _OPTS.get(opt.name)
     if kind is None:
@@ -134,7 +154,7 @@ class KernelReplay:
     ) -> Artefact:
         """Compile the record's question under `opts`; where they are None, by free choice."""
         ast, target, options = decode_ast(record), decode_target(record), decode_options(record)
-        decoded = None if opts is None else decode_opts(opts)
+        decoded = decode_opts_for(record, opts)
         try:
             compiled = compile_kernel(ast, target, options, decoded)
         except IllegalOptError as error:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -39,6 +40,7 @@ class Settings:
 
     options: CompileOptions = DEFAULT
     choose: ChooseOpts | None = None
+    search_cache: Path | None = None
 
 
 _DEFAULT = Settings()
@@ -47,10 +49,17 @@ _settings: ContextVar[Settings] = ContextVar("settings")  # set by `compiling`
 
 @contextmanager
 def compiling(
-    options: CompileOptions = DEFAULT, choose: ChooseOpts | None = None
+    options: CompileOptions = DEFAULT,
+    choose: ChooseOpts | None = None,
+    *,
+    search_cache: str | Path | None = None,
 ) -> Iterator[None]:
-    """Compile what is realized inside the block with these options and requested opts."""
-    token = _settings.set(Settings(options, choose))
+    """Compile what is realized inside the block with these options and requested opts.
+
+    What searches by timings find is kept in the directory `search_cache`, for other processes too.
+    """
+    cache = None if search_cache is None else Path(search_cache)
+    token = _settings.set(Settings(options, choose, cache))
     try:
         yield
     finally:
@@ -179,7 +188,10 @@ def _executable(ast: Node, device_name: str) -> Executable:
         if is_observed():
             notify(CompileReused(ast, device.target, settings.options, opts))
         return known
-    executable = device.build(compile_kernel(ast, device.target, settings.options, opts).program)
+    compiled = compile_kernel(
+        ast, device.target, settings.options, opts, search_cache=settings.search_cache
+    )
+    executable = device.build(compiled.program)
     with _lock:
         _builds[key] = executable
         while len(_builds) > MAX_BUILDS:

@@ -43,9 +43,9 @@ class Prices:
     def select(self, lowered, beam):
         return lowered
 
-    def costs(self, programs, *, is_final):
-        self.asked += [each.text for each in programs]
-        return [self.table.get(each.program, self.other) for each in programs]
+    def costs(self, lowered, *, is_final):
+        self.asked += [each.text for each in lowered]
+        return [self.table.get(each.program, self.other) for each in lowered]
 
 
 def lowered(opts):
@@ -164,13 +164,15 @@ def test_a_schedule_that_cannot_be_lowered_is_dropped_and_counted(kernel_of):
 
 
 def test_a_schedule_that_does_not_run_is_dropped_and_counted(kernel_of):
-    found = search(kernel_of("row_sum"), Prices({"UNROLL r0 2": None, "UPCAST g0 4": 3.0}))
+    found = search(
+        kernel_of("row_sum"), Prices({"UNROLL r0 2": "does not run", "UPCAST g0 4": 3.0})
+    )
     assert dict(found.dropped)["does not run"] == 1
     assert format_opts(found.opts) == "UPCAST g0 4"
 
 
 def test_where_nothing_runs_the_heuristics_choice_is_taken(kernel_of):
-    found = search(kernel_of("row_sum"), Prices({}, other=None))
+    found = search(kernel_of("row_sum"), Prices({}, other="does not run"))
     assert found.opts == choose(kernel_of("row_sum"), LLVM, DEFAULT)
     assert found.finalists == ()
 

@@ -30,16 +30,16 @@ class Lowered(Generic[P]):
 
 
 class Judge(Protocol[P]):
-    """Gives schedules their costs, all in one unit; None for one that does not run."""
+    """Gives schedules their costs, all in one unit; a reason for one that does not run."""
 
     @property
     def margin(self) -> float:
         """The share of the heuristics' cost that another choice has to stay below."""
 
     def select(self, lowered: Sequence[Lowered[P]], beam: int) -> Sequence[Lowered[P]]:
-        """Those worth a judgement, the cheapest by the model first."""
+        """Those worth a judgement."""
 
-    def costs(self, programs: Sequence[Lowered[P]], *, is_final: bool) -> Sequence[float | None]:
+    def costs(self, lowered: Sequence[Lowered[P]], *, is_final: bool) -> Sequence[float | str]:
         """The cost of each; with more care where the choice is between the last few."""
 
 
@@ -112,29 +112,41 @@ class _Search(Generic[P]):
         first, *others = starts(kernel, self.target, self.options)
         own = self.lower(first.applied)  # what it raises, a compile without a search would raise
         self._note(first, own)
-        beam = self._judged([(first, own), *self._lowered_all(others)])
-        rounds = 0
-        while beam and rounds < self.options.search.depth and not self._is_spent:
-            best = beam[0].cost
-            beam = self._round(beam)
+        beam = self._kept(self._entries([(first, own), *self._lowered_all(others)]))
+        rounds, goes_on = 0, bool(beam)
+        while goes_on and rounds < self.options.search.depth and not self._is_spent:
+            beam, goes_on = self._round(beam)
             rounds += 1
-            if beam[0].cost > _PROGRESS * best:
-                break
         return self._finish(first, own, beam, rounds)
 
     @property
     def _is_spent(self) -> bool:
         return self.lowered >= self.options.search.tries
 
-    def _round(self, beam: Sequence[_Entry[P]]) -> list[_Entry[P]]:
-        """The beam after a step from each of its schedules."""
+    def _round(self, beam: Sequence[_Entry[P]]) -> tuple[list[_Entry[P]], bool]:
+        """The beam after a step from each of its schedules, and whether that got anywhere.
+
+        Costs are compared within a round alone: a machine may be slower now than it was.
+        """
         after = [
             candidate
             for entry in beam
             for candidate in candidates(entry.kernel, self.target, self.options)
         ]
-        found = self._judged(self._lowered_all(after))
-        return sorted([*beam, *found], key=lambda entry: entry.rank)[: self.options.search.beam]
+        new = {lowered.text: (kernel, lowered) for kernel, lowered in self._lowered_all(after)}
+        chosen = self.judge.select(
+            [lowered for _, lowered in new.values()], self.options.search.beam
+        )
+        if not chosen:
+            return list(beam), False
+        old = {entry.lowered.text: (entry.kernel, entry.lowered) for entry in beam}
+        found = self._entries([*old.values(), *[new[lowered.text] for lowered in chosen]])
+        before = [entry.cost for entry in found if entry.lowered.text in old]
+        goes_on = bool(found) and (not before or found[0].cost < _PROGRESS * before[0])
+        return self._kept(found), goes_on
+
+    def _kept(self, entries: Sequence[_Entry[P]]) -> list[_Entry[P]]:
+        return list(entries[: self.options.search.beam])
 
     def _lowered_all(self, kernels: Iterable[Kernel]) -> list[tuple[Kernel, Lowered[P]]]:
         """Those that are new, as far as tries last."""
@@ -165,23 +177,16 @@ class _Search(Generic[P]):
         self.duplicates += not is_new
         return is_new
 
-    def _judged(self, pairs: Sequence[tuple[Kernel, Lowered[P]]]) -> list[_Entry[P]]:
-        """The best of them, cheapest first."""
-        kernels = {lowered.text: kernel for kernel, lowered in pairs}
-        beam = self.options.search.beam
-        chosen = self.judge.select([lowered for _, lowered in pairs], beam)
-        found = self._entries([(kernels[lowered.text], lowered) for lowered in chosen])
-        return found[:beam]
-
     def _entries(
         self, pairs: Sequence[tuple[Kernel, Lowered[P]]], *, is_final: bool = False
     ) -> list[_Entry[P]]:
+        """Those that run, the cheapest first."""
         costs = self.judge.costs([lowered for _, lowered in pairs], is_final=is_final)
         self.judged += len(pairs)
         found: list[_Entry[P]] = []
         for (kernel, lowered), cost in zip(pairs, costs, strict=True):
-            if cost is None:
-                self.dropped["does not run"] += 1
+            if isinstance(cost, str):
+                self.dropped[cost] += 1
             else:
                 found.append(_Entry(kernel, lowered, cost))
         return sorted(found, key=lambda entry: entry.rank)
