@@ -95,6 +95,7 @@ SCALARS = (
 )
 _BY_NAME.update({dtype.name: dtype for dtype in SCALARS})
 MAX_LANES = 1024
+_SINGLE, _HALF = struct.Struct("<f"), struct.Struct("<e")
 
 
 @cache
@@ -133,8 +134,12 @@ def round_to(dtype: DType, value: float) -> float:
         return value
     if dtype is BFLOAT16:
         return _round_bfloat16(value)
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.float32(value) if dtype.bits == 32 else np.float16(value))
+    layout = _SINGLE if dtype.bits == 32 else _HALF
+    try:
+        rounded: float = layout.unpack(layout.pack(value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
 
 
 def _round_bfloat16(value: float) -> float:

@@ -26,7 +26,7 @@ class _Blank:
 
     __slots__ = (
         *("op", "dtype", "src", "attr"),
-        *("below", "interval", "is_checked", "order"),
+        *("below", "interval", "order"),
         "__weakref__",
     )
     op: Op
@@ -34,9 +34,8 @@ class _Blank:
     src: "tuple[Node, ...]"
     attr: tuple[Attr, ...]
     below: "tuple[Node, ...]"  # sources, then the symbolic sizes in the attributes
-    # Memos of pure functions of the node; None or false until they are filled
+    # Memos of pure functions of the node; None until they are filled
     interval: tuple[int, int] | None  # by compiler.ir.bounds
-    is_checked: bool  # by compiler.ir.verify
     order: "tuple[Node, ...] | None"  # by compiler.ir.walk, of a root
 
 
@@ -73,9 +72,7 @@ class Node(_Blank):
 
 Size: TypeAlias = int | Node
 
-set_interval, set_is_checked, set_order = [
-    getattr(_Blank, name).__set__ for name in ("interval", "is_checked", "order")
-]
+set_interval, set_order = [getattr(_Blank, name).__set__ for name in ("interval", "order")]
 
 
 # Two threads never get two equal nodes, and a node that nobody uses is freed in the end.
@@ -98,7 +95,6 @@ def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, .
         blank.attr = attr
         blank.below = src
         blank.interval = blank.order = None
-        blank.is_checked = False
         if op in _SYMBOLIC_OPS:
             blank.below = src + _sizes_in(op, attr)
         blank.__class__ = Node
@@ -123,7 +119,8 @@ def const(dtype: DType, value: Number) -> Node:
     if dtype.count > 1:
         return intern(Op.SPLAT, dtype, (const(dtype.scalar, value),))
     if dtype.kind is Kind.FLOAT:
-        return intern(_CONST, dtype, (), (round_to(dtype, _as_float(value)), None))
+        exact = _as_float(value)
+        return _float(dtype, exact, math.copysign(1.0, exact))
     if dtype is BOOL:
         return intern(_CONST, dtype, (), (bool(value), None))
     if type(value) is int:
@@ -133,10 +130,18 @@ def const(dtype: DType, value: Number) -> Node:
     return _integer(dtype, int(value))
 
 
+# Kernels share their numbers: strides, sizes, 0 and 1
+
+
 @lru_cache(maxsize=4096)
 def _integer(dtype: DType, value: int) -> Node:
-    """Kernels share their integers: strides, sizes, 0 and 1."""
     return intern(_CONST, dtype, (), (wrap(dtype, value), None))
+
+
+@lru_cache(maxsize=4096)
+def _float(dtype: DType, value: float, sign: float) -> Node:
+    """`sign` tells 0.0 from -0.0, which are one key to a cache."""
+    return intern(_CONST, dtype, (), (round_to(dtype, value), None))
 
 
 def _as_float(value: float) -> float:

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Generic, TypeAlias, TypeVar
 
 Key: TypeAlias = tuple[Any, ...]
-FEWEST = 1 << 13  # entries before the first sweep
+FEWEST = 1 << 15  # entries before the first sweep: 16 MB; what is used is looked at once more
 _T = TypeVar("_T")
 
 

@@ -3,17 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter
 from typing import TypeAlias
 
 from compiler.errors import VerifyError
-from compiler.ir.node import Node, attr_nodes, loop_parts, set_is_checked
+from compiler.ir.node import Node, attr_nodes, loop_parts
 from compiler.ir.op import ARRAYS, ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
 from compiler.ir.walk import toposort
-from compiler.ir.wellformed import why_malformed
+from compiler.ir.wellformed import find_malformed
 
+_op_of = attrgetter("op")
 _END = Op.END
-
 _VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
@@ -37,29 +38,50 @@ class Spec(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    ops: frozenset[Op]
+    root: Op  # nowhere but there
+    ops: frozenset[Op]  # below the root
     check_graph: Callable[[Node, list[Node]], str | None]
 
 
-def verify(root: Node, spec: Spec, where: str = "kernel", order: list[Node] | None = None) -> None:
+def verify(
+    root: Node,
+    spec: Spec,
+    where: str = "kernel",
+    order: list[Node] | None = None,
+    checked: set[Node] | None = None,
+) -> None:
     """Raise VerifyError, naming `where`, unless the graph under `root` satisfies `spec`.
 
-    `order` is toposort(root), for callers that have it.
+    `order` is toposort(root), for callers that have it. `checked` are the nodes that have been
+    seen to be right by themselves, in earlier stages of the same kernel; those of `order` enter it.
     """
     rules = _SPECS[spec]
     order = toposort(root) if order is None else order
-    if not rules.ops.issuperset([node.op for node in order]):
-        strange = next(node for node in order if node.op not in rules.ops)
-        reason = f"op {strange.op.name} does not belong to the {spec.value} form"
-        raise VerifyError(f"{where}: {strange!r}: {reason}")
-    for node in [node for node in order if not node.is_checked]:
-        malformed = why_malformed(node)  # a property of the node alone
-        if malformed is not None:
-            raise VerifyError(f"{where}: {node!r}: {malformed}")
-        set_is_checked(node, True)  # noqa: FBT003  # the setter of a slot
-    broken = rules.check_graph(root, order)
+    broken = _why_strange(root, order, rules, spec) or _why_malformed(order, checked)
+    broken = broken or rules.check_graph(root, order)
     if broken is not None:
         raise VerifyError(f"{where}: {broken}")
+
+
+def _why_strange(root: Node, order: list[Node], rules: _Rules, spec: Spec) -> str | None:
+    if root.op is rules.root and rules.ops.issuperset(map(_op_of, order[:-1])):
+        return None
+    known = rules.ops | {rules.root}
+    for node in order:
+        if node.op not in known:
+            return f"{node!r}: op {node.op.name} does not belong to the {spec.value} form"
+    return f"the root is {root.op.name}, expected the only {rules.root.name}"
+
+
+def _why_malformed(order: list[Node], checked: set[Node] | None) -> str | None:
+    fresh = order if checked is None else [node for node in order if node not in checked]
+    found = find_malformed(fresh)
+    if found is not None:
+        node, reason = found
+        return f"{node!r}: {reason}"
+    if checked is not None:
+        checked.update(fresh)
+    return None
 
 
 def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, frozenset[str]]:
@@ -89,8 +111,6 @@ def _axes_of_views(stack: ViewStack, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def _check_kernel(root: Node, order: list[Node]) -> str | None:
-    if root.op is not _SINK or any(node.op is _SINK for node in order[:-1]):
-        return f"the root is {root.op.name}, expected the only SINK"
     names = tuple(name for name, _ in root.attr[0])
     shape = tuple(size for _, size in root.attr[0])
     if len(set(names)) != len(names):
@@ -185,17 +205,7 @@ def _check_reduces(order: list[Node], names: tuple[str, ...]) -> str | None:
     return None
 
 
-def _check_lowered(root: Node, order: list[Node]) -> str | None:
-    if root.op is not _SINK or len([node for node in order if node.op is _SINK]) > 1:
-        return f"the root is {root.op.name}, expected the only SINK"
-    return None
-
-
 def _check_indexed(root: Node, order: list[Node]) -> str | None:
-    return _check_lowered(root, order) or _why_unclosed(order)
-
-
-def _why_unclosed(order: list[Node]) -> str | None:
     """A WRITE to an argument may not depend on a reduce axis outside of the FOLD that closes it."""
     ranges = [node for node in order if node.op is _RANGE and node.attr[1] in _FOLDED]
     bits = {node: 1 << place for place, node in enumerate(ranges)}
@@ -219,7 +229,7 @@ def _why_unclosed(order: list[Node]) -> str | None:
 
 
 def _check_expanded(root: Node, order: list[Node]) -> str | None:
-    return _check_lowered(root, order) or _why_lanes_left(order) or _why_unclosed(order)
+    return _why_lanes_left(order) or _check_indexed(root, order)
 
 
 def _why_lanes_left(order: list[Node]) -> str | None:
@@ -240,7 +250,7 @@ def _check_loops(root: Node, order: list[Node]) -> str | None:
             return f"{node!r}: belongs to no loop"
         if node.attr[1] is AxisKind.REDUCE:
             return f"{node!r}: a REDUCE range that neither a LOOP nor an END closes"
-    return _check_lowered(root, order) or _why_lanes_left(order)
+    return _why_lanes_left(order)
 
 
 def _bound_by(node: Node) -> tuple[Node, ...]:
@@ -251,39 +261,34 @@ def _bound_by(node: Node) -> tuple[Node, ...]:
     return (*ranges, *accs)
 
 
-# The open blocks from the outside in: what opened each, and the values that end with it.
-_Blocks: TypeAlias = list[tuple[Node | None, list[Node]]]
+# The open blocks from the outside in: what opened each, and its place in the program.
+_Blocks: TypeAlias = list[tuple[Node | None, int]]
 
 
 def _check_linear(root: Node, order: list[Node]) -> str | None:
     """Uses after definitions and in scope; every RANGE and IF closed, innermost first."""
-    if root.op is not _PROGRAM:
-        return f"the root is {root.op.name}, expected PROGRAM"
-    if len(set(root.src)) != len(root.src):
+    program = root.src
+    if len(set(program)) != len(program):
         return "an instruction stands twice"
     usable: set[Node] = set()  # values in scope, and accumulators from their INIT on
-    blocks: _Blocks = [(None, [])]
-    for node in root.src:
-        reason = None if usable.issuperset(node.src) else _why_unusable(node, usable)
-        if reason is None and node.op in _SCOPING:
-            reason = _open_or_close(node, blocks, usable)
-        if reason is not None:
-            return reason
-        usable.add(node)
-        blocks[-1][1].append(node)
+    blocks: _Blocks = [(None, 0)]
+    is_usable, use = usable.issuperset, usable.add
+    for place, node in enumerate(program):
+        if not is_usable(node.src):
+            reason = _why_unusable(node, usable)
+            if reason is not None:
+                return reason
+        if node.op in _SCOPING:
+            if node.op is _INIT:
+                use(node.src[0])  # whatever block it stands in
+            elif node.op in _OPENING:
+                blocks.append((node, place))
+            elif blocks[-1][0] is node.src[0]:
+                usable.difference_update(program[blocks.pop()[1] : place])
+            else:
+                return f"{node!r}: closes {node.src[0]!r}, which is not the innermost open block"
+        use(node)
     return None if len(blocks) == 1 else f"{blocks[-1][0]!r}: is never closed"
-
-
-def _open_or_close(node: Node, blocks: _Blocks, usable: set[Node]) -> str | None:
-    if node.op is _INIT:
-        usable.add(node.src[0])  # whatever block it stands in
-    elif node.op in _OPENING:
-        blocks.append((node, []))
-    elif blocks[-1][0] is not node.src[0]:
-        return f"{node!r}: closes {node.src[0]!r}, which is not the innermost open block"
-    else:
-        usable.difference_update(blocks.pop()[1])
-    return None
 
 
 def _why_unusable(node: Node, usable: set[Node]) -> str | None:
@@ -299,29 +304,19 @@ def _why_unusable(node: Node, usable: set[Node]) -> str | None:
 
 _INDEXED_OPS = ELEMENTWISE | {
     *(*ARRAYS, Op.VAR, Op.CONST, Op.RANGE, Op.SPECIAL, Op.READ, Op.WRITE, Op.FOLD),
-    *(Op.LOCAL, Op.BARRIER, Op.AFTER, Op.END, Op.SINK),
+    *(Op.LOCAL, Op.BARRIER, Op.AFTER, Op.END),
     *(Op.SPLAT, Op.FRAGMENT, Op.WMMA, Op.ELEMENT),
 }
 _EXPANDED_OPS = (_INDEXED_OPS - {Op.FRAGMENT, Op.ELEMENT}) | {Op.STACK, Op.LANE}
 _LOOP_OPS = (_EXPANDED_OPS - {Op.FOLD}) | {Op.ACC, Op.LOOP, Op.RESULT}
-_LINEAR_OPS = (_LOOP_OPS - {Op.LOOP, Op.SINK}) | {
-    Op.INIT,
-    Op.SET,
-    Op.END,
-    Op.IF,
-    Op.ENDIF,
-    Op.PROGRAM,
+_LINEAR_OPS = (_LOOP_OPS - {Op.LOOP}) | {Op.INIT, Op.SET, Op.END, Op.IF, Op.ENDIF}
+_KERNEL_OPS = ELEMENTWISE | {
+    *(*ARRAYS, Op.VAR, Op.CONST, Op.INDEX, Op.LOAD, Op.GATHER, Op.REDUCE, Op.STORE),
 }
 _SPECS: dict[Spec, _Rules] = {
-    Spec.KERNEL: _Rules(
-        ELEMENTWISE
-        | ARRAYS
-        | {Op.VAR, Op.CONST, Op.INDEX, Op.LOAD, Op.GATHER}
-        | {Op.REDUCE, Op.STORE, Op.SINK},
-        _check_kernel,
-    ),
-    Spec.INDEXED: _Rules(_INDEXED_OPS, _check_indexed),
-    Spec.EXPANDED: _Rules(_EXPANDED_OPS, _check_expanded),
-    Spec.LOOPS: _Rules(_LOOP_OPS, _check_loops),
-    Spec.LINEAR: _Rules(frozenset(_LINEAR_OPS), _check_linear),
+    Spec.KERNEL: _Rules(_SINK, _KERNEL_OPS, _check_kernel),
+    Spec.INDEXED: _Rules(_SINK, _INDEXED_OPS, _check_indexed),
+    Spec.EXPANDED: _Rules(_SINK, _EXPANDED_OPS, _check_expanded),
+    Spec.LOOPS: _Rules(_SINK, _LOOP_OPS, _check_loops),
+    Spec.LINEAR: _Rules(_PROGRAM, _LINEAR_OPS, _check_linear),
 }

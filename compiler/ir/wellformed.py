@@ -1,6 +1,8 @@
 """What one node must be by itself: fields, arity, dtypes. One check per op, in CHECKS."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 
 from compiler.ir.cores import find_core
 from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
@@ -20,17 +22,35 @@ from compiler.ir.op import (
 )
 from compiler.ir.viewstack import ViewStack
 
+_dtype_of = attrgetter("dtype")
+_Signature = tuple[object, ...]
+_wellformed: set[_Signature] = set()  # of ops in _BY_DTYPES; only asked
+
+
+def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
+    """The first of `nodes` with something wrong with it by itself, and what that is.
+
+    Most ops have no fields and are right or wrong by dtypes alone: each combination is judged once.
+    """
+    for node in nodes:
+        if node.op in _BY_DTYPES:
+            signature = (node.op, node.attr, node.dtype, *map(_dtype_of, node.src))
+            if signature in _wellformed:
+                continue
+            reason = why_malformed(node)
+            if reason is None:
+                _wellformed.add(signature)
+        else:
+            reason = why_malformed(node)
+        if reason is not None:
+            return node, reason
+    return None
+
 
 def why_malformed(node: Node) -> str | None:
     """What is wrong with this node by itself, looking no further than its sources' dtypes."""
-    op, attr = node.op, node.attr
-    uniform = _UNIFORM.get(op)
-    if uniform is not None and not attr:
-        count, kinds = uniform
-        src, dtype = node.src, node.dtype
-        if dtype.kind in kinds and [child.dtype for child in src] == [dtype] * count:
-            return None
-    reason = _why_bad_fields(node) if attr or FIELDS[op] else None
+    op = node.op
+    reason = _why_bad_fields(node) if node.attr or FIELDS[op] else None
     if reason is not None:
         return reason
     if op in _VALUES_ONLY:
@@ -41,6 +61,8 @@ def why_malformed(node: Node) -> str | None:
 
 
 def _why_bad_fields(node: Node) -> str | None:
+    if tuple(map(type, node.attr)) == _TYPES.get(node.op):
+        return None
     fields = _FIELDS[node.op]
     if len(node.attr) != len(fields):
         return f"{len(node.attr)} fields, expected {len(fields)}"
@@ -92,6 +114,12 @@ _FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
     Field.AXES: _is_axes,
     Field.OP: lambda node, value: isinstance(value, Op),
     Field.KIND: lambda node, value: isinstance(value, AxisKind),
+}
+_EXACT_TYPES: Mapping[Field, type] = {Field.INT: int, Field.OP: Op, Field.KIND: AxisKind}
+_TYPES = {  # of ops whose fields are right if these are their types
+    op: tuple([_EXACT_TYPES[kind] for _, kind in fields])
+    for op, fields in FIELDS.items()
+    if fields and all(kind in _EXACT_TYPES for _, kind in fields)
 }
 _FIELDS = {
     op: tuple([(name, kind, _FIELD_CHECKS[kind]) for name, kind in fields])
@@ -464,8 +492,8 @@ _CHECKS.update({
     Op.SINK: _effects,
     Op.RANGE: _index_source,
     Op.SPECIAL: _index_source,
-    Op.READ: lambda node: _access(node, 0),
-    Op.WRITE: lambda node: _access(node, 1),
+    Op.READ: partial(_access, value=0),
+    Op.WRITE: partial(_access, value=1),
     Op.LOCAL: _local,
     Op.BARRIER: _void,
     Op.AFTER: _after,
@@ -488,3 +516,4 @@ _CHECKS.update({
 })  # fmt: skip
 _VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
 _VALUES_ONLY |= {Op.FRAGMENT, Op.WMMA, Op.ELEMENT}
+_BY_DTYPES = ELEMENTWISE | {Op.SPLAT, Op.STACK}

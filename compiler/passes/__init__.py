@@ -59,7 +59,7 @@ def _check_size(node: Node, first: Node, context: Context) -> None:
 
 
 def _checked(name: str, node: Node, spec: Spec, context: Context) -> Stage:
-    verify(node, spec, f"pass {name}", context.order(node))
+    verify(node, spec, f"pass {name}", context.order(node), context.checked)
     return Stage(name, node)
 
 

@@ -19,6 +19,7 @@ class Context:
     options: CompileOptions
     builder: Builder
     orders: dict[Node, list[Node]] = field(default_factory=dict)  # memo of `order`
+    checked: set[Node] = field(default_factory=set)  # memo of `verify`
 
     def order(self, root: Node) -> list[Node]:
         """Every node under `root`, sources first, walked once for all who ask.
