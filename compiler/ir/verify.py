@@ -279,16 +279,27 @@ def _check_linear(root: Node, order: list[Node]) -> str | None:
             if reason is not None:
                 return reason
         if node.op in _SCOPING:
-            if node.op is _INIT:
-                use(node.src[0])  # whatever block it stands in
-            elif node.op in _OPENING:
-                blocks.append((node, place))
-            elif blocks[-1][0] is node.src[0]:
-                usable.difference_update(program[blocks.pop()[1] : place])
-            else:
-                return f"{node!r}: closes {node.src[0]!r}, which is not the innermost open block"
+            if _opens_or_closes(node, place, program, blocks, usable):
+                continue
+            return f"{node!r}: closes {node.src[0]!r}, which is not the innermost open block"
         use(node)
     return None if len(blocks) == 1 else f"{blocks[-1][0]!r}: is never closed"
+
+
+def _opens_or_closes(
+    node: Node, place: int, program: tuple[Node, ...], blocks: _Blocks, usable: set[Node]
+) -> bool:
+    """Whether a node of _SCOPING may stand here; what it makes and ends is entered."""
+    if node.op is _INIT:
+        usable.add(node.src[0])  # whatever block it stands in
+    elif node.op in _OPENING:
+        blocks.append((node, place))
+    elif blocks[-1][0] is node.src[0]:
+        usable.difference_update(program[blocks.pop()[1] : place])
+    else:
+        return False
+    usable.add(node)
+    return True
 
 
 def _why_unusable(node: Node, usable: set[Node]) -> str | None:

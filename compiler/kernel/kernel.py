@@ -132,6 +132,8 @@ def moving_axes(kernel: Kernel, load: Node) -> tuple[str, ...]:
 
 def root_origin(kernel: Kernel, origin: str) -> str:
     """The axis of the AST that an origin belongs to."""
+    if not kernel.pads:
+        return origin
     parents = {pad.name: pad.origin for pad in kernel.pads}
     while origin in parents:
         origin = parents[origin]

@@ -1,7 +1,8 @@
 """Targets without work-groups: products of matrices in register tiles, their columns in panels."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
 
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
@@ -15,14 +16,22 @@ from compiler.kernel.opts import PadTo, Upcast
 _GUARDED = 0.97  # of the speed is left where an axis is padded: reads and writes have guards
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
+class _Worth(NamedTuple):
+    """What speaks for a tile, the first first."""
+
+    is_stored: bool  # results are vectors in memory
+    products: float  # per load, less what is computed for nothing
+    is_exact: bool
+    columns: int
+    rows: int
+
+
+class _Tile(NamedTuple):  # tuples: hundreds are made
     """`columns` lie in vectors, `rows` are broadcast; neither need divide the axis."""
 
+    worth: _Worth
     column: Axis
-    columns: int
     row: Axis
-    rows: int
 
 
 def tile(draft: Draft) -> Draft:
@@ -30,17 +39,16 @@ def tile(draft: Draft) -> Draft:
     product = find_product(draft) if draft.has_tiles else None
     if product is None:
         return draft
-    tiles = [
+    ranked = [
         *_tiles(draft, product, product.left, product.right),
         *_tiles(draft, product, product.right, product.left),
     ]
-    worth = {each: _worth(draft, each) for each in tiles}
-    ranked = sorted(tiles, key=worth.__getitem__, reverse=True)
-    if ranked and worth[ranked[0]].products < worth_in_lanes(draft, product):
+    ranked.sort(key=attrgetter("worth"), reverse=True)
+    if ranked and ranked[0].worth.products < worth_in_lanes(draft, product):
         return draft  # few columns, and both sides contiguous along the sum: for `vectorize`
-    for best in ranked:
-        columns = _upcast(draft, best.column, best.columns)
-        tiled = None if columns is None else _upcast(columns, best.row, best.rows)
+    for worth, column, row in ranked:
+        columns = _upcast(draft, column, worth.columns)
+        tiled = None if columns is None else _upcast(columns, row, worth.rows)
         if tiled is not None:
             return tiled
     return draft
@@ -76,11 +84,8 @@ def _tiles(
         if is_staged or not any(column.origin in access.masked for access in vectors):
             widths = sorted({*widths, *_beyond(draft, size_of(column), widest)})
         for row in rows:
-            for width in widths:
-                step = vectors_of(draft, width) + 1
-                most = (draft.options.tile_registers - step) // (step - 1)
-                for height in range(1, min(most, draft.options.tile_rows, size_of(row)) + 1):
-                    yield _Tile(column, width, row, height)
+            for worth in _sizes(draft, column, widths, size_of(row)):
+                yield _Tile(worth, column, row)
 
 
 def _beyond(draft: Draft, size: int, most: int) -> list[int]:
@@ -92,28 +97,20 @@ def _beyond(draft: Draft, size: int, most: int) -> list[int]:
     return [width for width in range(lanes, most + 1, lanes) if width < size + lanes]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Worth:
-    """What speaks for a tile, the first first."""
-
-    is_stored: bool  # results are vectors in memory
-    products: float  # per load, less what is computed for nothing
-    is_exact: bool
-    columns: int
-    rows: int
-
-
-def _worth(draft: Draft, each: _Tile) -> _Worth:
-    vectors = vectors_of(draft, each.columns)
-    per_load = each.rows * vectors / (each.rows + vectors)
-    lanes = -(-size_of(each.column) // each.columns) * vectors * draft.options.vector_lanes
-    lines = -(-size_of(each.row) // each.rows) * each.rows
-    useful = size_of(each.column) / lanes * size_of(each.row) / lines
-    padded = (size_of(each.column) % each.columns > 0) + (size_of(each.row) % each.rows > 0)
-    stores = [access for access in draft.accesses if access.is_store]
-    is_stored = _contiguous(draft, stores, each.column)
-    products = useful * per_load * _GUARDED**padded
-    return _Worth(is_stored, products, padded == 0, each.columns, each.rows)
+def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> Iterator[_Worth]:
+    """The tiles of these widths that registers hold, over a row axis of `lines`."""
+    size, options = size_of(column), draft.options
+    is_stored = _contiguous(draft, [each for each in draft.accesses if each.is_store], column)
+    for width in widths:
+        vectors = vectors_of(draft, width)
+        lanes = -(-size // width) * vectors * options.vector_lanes
+        most = (options.tile_registers - vectors - 1) // vectors
+        for height in range(1, min(most, options.tile_rows, lines) + 1):
+            per_load = height * vectors / (height + vectors)
+            useful = size / lanes * lines / (-(-lines // height) * height)
+            padded = (size % width > 0) + (lines % height > 0)
+            products = useful * per_load * _GUARDED**padded
+            yield _Worth(is_stored, products, padded == 0, width, height)
 
 
 def _contiguous(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
