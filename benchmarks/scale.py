@@ -63,6 +63,9 @@ def know(corpus: Path, environ: Mapping[str, str], shard: Shard = WHOLE) -> None
             assert isinstance(raw, tuple)
             if shard.has(item.key):
                 memory.learn(item, digest_of_body(*raw))
+        digest = reader.digest()
+        assert digest is not None
+    memory.settle(digest)
     memory.save()
 
 

@@ -95,6 +95,10 @@ class Archive:
     def value(self, key: str) -> RawItem | None:
         return self._read(key) if key in self._places else None
 
+    def at_rest(self) -> Path | None:
+        """The file itself: nobody adds to one."""
+        return self.path
+
     def why_damaged(self) -> tuple[str, ...]:
         """Compare the whole file with its manifest."""
         if self._manifest is None:

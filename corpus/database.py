@@ -73,6 +73,7 @@ class Database:
         self.path = path
         self.lost = read_lost(path)
         self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._is_at_rest = False
         with held_still(path, wait_s):
             self._still = fingerprint(path)
             self._connection = self._open(wait_s)
@@ -151,6 +152,10 @@ class Database:
             return (str(error),)
         return tuple(str(text) for (text,) in rows if text != "ok")
 
+    def at_rest(self) -> Path | None:
+        """The database, if it holds every record by itself."""
+        return self.path / DATABASE_NAME if self._is_at_rest else None
+
     def _open(self, wait_s: float) -> sqlite3.Connection:
         database = self.path / DATABASE_NAME
         try:
@@ -160,6 +165,7 @@ class Database:
             if size_of(database) == 0:
                 return sqlite3.connect(":memory:")
             if not any(size_of(log) for log in logs):
+                self._is_at_rest = True
                 return _connect(database, "mode=ro&immutable=1", timeout_s=wait_s)
             self._copy = tempfile.TemporaryDirectory(prefix="corpus-")
             for file in (database, *logs):

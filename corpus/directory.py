@@ -148,7 +148,18 @@ def has_writer_here(path: Path) -> bool:
 
 def fingerprint(path: Path) -> tuple[tuple[int, int, int] | None, ...]:
     """Tell a database apart from the same one after a write."""
-    return tuple(_fingerprint(path / name) for name in (DATABASE_NAME, WAL_NAME, JOURNAL_NAME))
+    return tuple(
+        fingerprint_of_file(path / name) for name in (DATABASE_NAME, WAL_NAME, JOURNAL_NAME)
+    )
+
+
+def fingerprint_of_file(path: Path) -> tuple[int, int, int] | None:
+    """Tell a file apart from the same one after a write; None where there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def size_of(path: Path) -> int:
@@ -210,11 +221,3 @@ def _lock(path: Path, wait_s: float, take: Callable[[], object]) -> None:
             time.sleep(_POLL_S)
         else:
             return
-
-
-def _fingerprint(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return (status.st_ino, status.st_size, status.st_mtime_ns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import Protocol, Self
 
 from corpus.archive import MAGIC, Archive
 from corpus.database import Database
-from corpus.directory import inaccessible
+from corpus.directory import fingerprint_of_file, inaccessible
 from corpus.encoding import decode_record
 from corpus.errors import (
     DamagedCorpusError,
@@ -32,6 +33,7 @@ class Source(Protocol):
     def values(self, prefix: str) -> Iterator[RawItem]: ...
     def value(self, key: str) -> RawItem | None: ...
     def why_damaged(self) -> tuple[str, ...]: ...
+    def at_rest(self) -> Path | None: ...
     def close(self) -> None: ...
 
 
@@ -77,6 +79,19 @@ class Reader:
     def why_damaged(self) -> tuple[str, ...]:
         """Say what is wrong with the container itself, beside what its records show."""
         return self._source.why_damaged()
+
+    def digest(self) -> bytes | None:
+        """Name the bytes of the one file that holds all records; None while it is written to."""
+        file = self._source.at_rest()
+        if file is None:
+            return None
+        try:
+            before = fingerprint_of_file(file)
+            with file.open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").digest()
+        except OSError as error:
+            raise inaccessible(self.path, error) from None
+        return found if fingerprint_of_file(file) == before else None
 
     def close(self) -> None:
         self._source.close()

@@ -145,6 +145,10 @@ class _Remote:
         with _remote_errors(self._name):
             return self._read(key) if key in self._sizes else None
 
+    def at_rest(self) -> Path | None:
+        """None: it is no file."""
+        return None
+
     def why_damaged(self) -> tuple[str, ...]:
         """Each object stands for itself: there is nothing beside the records to be damaged."""
         return ()

@@ -85,6 +85,10 @@ class Text:
     def value(self, key: str) -> RawItem | None:
         return self._items.get(key)
 
+    def at_rest(self) -> Path | None:
+        """The file itself: nobody adds to one."""
+        return self.path
+
     def why_damaged(self) -> tuple[str, ...]:
         """Each block stands for itself: there is nothing beside the records to be damaged."""
         return ()

@@ -26,13 +26,15 @@ def with_clusters(results: Sequence[Result]) -> tuple[tuple[Result, ...], tuple[
     """Number the ways in which results changed, the most frequent first, and mark each result."""
     groups: dict[tuple[str, ...], list[Result]] = {}
     for result in results:
-        signature = _signature(result)
+        signature = None if result.outcome is Outcome.SAME else _signature(result)
         if signature is not None:
             groups.setdefault(signature, []).append(result)
     order = sorted(groups, key=lambda signature: (-len(groups[signature]), signature))
     clusters = tuple(
         _cluster(number, signature, groups[signature]) for number, signature in enumerate(order, 1)
     )
+    if not groups:
+        return tuple(results), ()
     numbers = {key: cluster.number for cluster in clusters for key in cluster.keys}
     marked = [
         msgspec.structs.replace(result, cluster=numbers[result.key])

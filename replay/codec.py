@@ -1,7 +1,8 @@
 """The one place where the vocabularies of compiler and corpus meet: our compiler as a subject."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import lru_cache
 
 import msgspec
 
@@ -32,6 +33,8 @@ from replay.subject import Detail, RefusedError, Where
 
 _OP = re.compile(r"^%\d+ = ([A-Z][A-Z0-9]*) ", re.MULTILINE)
 _OPTS = {opt.op: opt for opt in OPTS}
+_NAME = "name"  # the option that is the user's name for a kernel, and each one's own
+_KNOWN = frozenset(flatten(CompileOptions()))
 
 
 # --- from the compiler to the corpus ---
@@ -83,12 +86,22 @@ def decode_target(record: corpus.KernelRecord) -> Target:
 
 def decode_options(record: corpus.KernelRecord) -> CompileOptions:
     """The options of a record: the first defaults, and what it says itself."""
-    known = flatten(CompileOptions())
-    first = {name: value for name, value in FIRST_DEFAULTS.items() if name in known}
+    given = record.options
+    rest = {name: value for name, value in given.items() if name != _NAME or name not in _KNOWN}
     try:
-        return unflatten({**first, **record.options})
+        options = _decode_options(tuple((name, type(rest[name]), rest[name]) for name in rest))
+        if len(rest) == len(given):
+            return options
+        return replace(options, name=given[_NAME])  # type: ignore[arg-type]  # it judges the type
     except OptionError as error:
         raise RefusedError(Where.NAMING, str(error)) from None
+
+
+@lru_cache(maxsize=256)
+def _decode_options(given: tuple[tuple[str, type, corpus.Scalar], ...]) -> CompileOptions:
+    """The same for many records, which seldom differ but in the user's name; 1 is not True."""
+    first = {name: value for name, value in FIRST_DEFAULTS.items() if name in _KNOWN}
+    return unflatten({**first, **{name: value for name, _, value in given}})
 
 
 def decode_opts(opts: tuple[corpus.Opt, ...]) -> tuple[Opt, ...]:

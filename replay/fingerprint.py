@@ -9,7 +9,7 @@ bytes, so that one which is known need not be decoded.
 
 import ast
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -60,11 +60,15 @@ class Known(msgspec.Struct, frozen=True, array_like=True, gc=False):
     test_id: str | None
 
 
-class _Table(msgspec.Struct, frozen=True):
-    """`records` is Known by key, encoded: most tables are of other code, and not looked into."""
+class _Table(msgspec.Struct):
+    """`records` is Known by key, encoded: most tables are of other code, and not looked into.
+
+    `file` names the bytes of a whole corpus whose records of this backend are all among them.
+    """
 
     backend: str
     records: msgspec.Raw
+    file: bytes = b""
 
 
 class _Cache(msgspec.Struct):
@@ -128,9 +132,24 @@ class Memory:
         self._known: dict[str, Known] = {}
         self._learned: dict[str, dict[str, Known]] = {}  # by backend
         self._forgotten: set[str] = set()  # only asked
-        for fingerprint, table in self._cache.tables.items():
-            if self.fingerprints.of(table.backend) == fingerprint:
-                self._known.update(_records(table))
+        self._file = b""
+        tables = self._cache.tables.items()
+        self._current = [t for name, t in tables if self.fingerprints.of(t.backend) == name]
+        for table in self._current:
+            self._known.update(_records(table))
+
+    def all_of(
+        self, keys: Iterable[str], file: Callable[[], bytes | None]
+    ) -> dict[str, Known] | None:
+        """What is known of every record of a corpus, if its file has the bytes of one that was the
+        same as a whole; None where it has not, and each has to be looked at."""
+        files = {table.file for table in self._current}
+        if len(files) != 1 or files == {b""} or file() not in files:
+            return None
+        try:
+            return {key: self._known[key] for key in keys}
+        except KeyError:
+            return None
 
     def find(self, key: str, digest: bytes) -> Known | None:
         """A record that was `same`, bytes and all, when the code that matters to it was as now."""
@@ -145,24 +164,31 @@ class Memory:
             digest, record.name or "?", f"{backend}/{profile}", record.provenance.test_id
         )
 
+    def settle(self, file: bytes) -> None:
+        """Remember that all records of the corpus that has these bytes are `same`."""
+        self._file = file
+
     def forget(self, key: str) -> None:
         """Undo `learn`, and all that earlier replays learned of the record under any code."""
         self._forgotten.add(key)
 
     def save(self) -> None:
         """Write the cache; a place that cannot be written costs the next replay time, no more."""
-        learned_by = {self.fingerprints.of(name): name for name in self._learned}
+        names = {backend: self.fingerprints.of(backend) for backend in self._backends()}
         is_more = len(self._cache.normalized) > self._normalized_before
-        if not (learned_by or self._forgotten or is_more):
+        if not (self._learned or self._forgotten or self._file or is_more):
             return
         cache = _load(self._path)  # anew: another replay may have saved since
         cache.normalized |= self._cache.normalized
         tables = cache.tables
-        for fingerprint, backend in learned_by.items():
-            learned = self._learned[backend]
-            before = tables.pop(fingerprint, None)
+        for backend, learned in self._learned.items():
+            before = tables.pop(names[backend], None)
             known = {} if before is None else _records(before)
-            tables[fingerprint] = _Table(backend, msgspec.Raw(_encode({**known, **learned})))
+            records = msgspec.Raw(_encode({**known, **learned}))
+            tables[names[backend]] = _Table(backend, records)
+        for name in names.values() if self._file else ():
+            if name in tables:
+                tables[name].file = self._file
         while len(tables) > _KEPT:
             del tables[next(iter(tables))]
         for fingerprint, table in tables.items() if self._forgotten else ():
@@ -174,6 +200,10 @@ class Memory:
             new.replace(self._path)
         except OSError:
             return
+
+    def _backends(self) -> list[str]:
+        """All that records of the corpus were looked up of, or learned."""
+        return list(dict.fromkeys([*self._learned, *(table.backend for table in self._current)]))
 
 
 @lru_cache(maxsize=1024)

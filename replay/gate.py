@@ -7,7 +7,7 @@ import msgspec
 
 from replay.approvals import Ledger
 from replay.diff import digest_of
-from replay.outcome import NO_ANSWER, Numerics, Outcome, Result
+from replay.outcome import NO_ANSWER, Numerics, Outcome, Result, kind_of
 from replay.policy import Policy, minimum_of
 
 _NOT_REPLAYED = (Outcome.SKIPPED, Outcome.UNREADABLE, Outcome.MISSING, Outcome.NEW)
@@ -23,7 +23,10 @@ class Gate(msgspec.Struct, frozen=True):
 
 def with_approvals(results: Sequence[Result], ledger: Ledger) -> tuple[Result, ...]:
     """Mark the differences that the ledger approves. Wrong numbers are never approved by it."""
-    return tuple(_with_approval(result, ledger) for result in results)
+    return tuple(
+        result if result.old is None or result.new is None else _with_approval(result, ledger)
+        for result in results
+    )
 
 
 def pass_or_fail(
@@ -31,9 +34,13 @@ def pass_or_fail(
 ) -> Gate:
     """Apply the policy to every result and to the whole."""
     why: list[str] = []
-    refused = Counter(result.kind for result in results if not is_allowed(result, policy))
+    counts = Counter((each.outcome, each.numerics, each.approval is None) for each in results)
+    refused: Counter[str] = Counter()
+    for (outcome, numerics, is_open), count in counts.items():
+        if not _allows(policy, outcome, numerics, is_approved=not is_open):
+            refused[kind_of(outcome, numerics)] += count
     why += [f"{count} {_records(count)} {kind}" for kind, count in sorted(refused.items())]
-    replayed = sum(result.outcome not in _NOT_REPLAYED for result in results)
+    replayed = sum(n for (outcome, _, _), n in counts.items() if outcome not in _NOT_REPLAYED)
     minimum = minimum_of(policy, total=len(results))
     if replayed < minimum:
         why.append(f"{replayed} of {len(results)} records were replayed, the minimum is {minimum}")
@@ -45,17 +52,24 @@ def pass_or_fail(
 
 def is_allowed(result: Result, policy: Policy) -> bool:
     """Whether one result passes."""
-    if result.kind in policy.allow:
+    is_approved = result.approval is not None
+    return _allows(policy, result.outcome, result.numerics, is_approved=is_approved)
+
+
+def _allows(
+    policy: Policy, outcome: Outcome, numerics: Numerics | None, *, is_approved: bool
+) -> bool:
+    if kind_of(outcome, numerics) in policy.allow:
         return True
-    if result.numerics is not None and result.numerics not in policy.numerics:
+    if numerics is not None and numerics not in policy.numerics:
         return False
-    return result.outcome.value in policy.allow or result.approval is not None
+    return outcome.value in policy.allow or is_approved
 
 
 def _with_approval(result: Result, ledger: Ledger) -> Result:
-    if result.outcome in _NEVER_APPROVED or result.old is None or result.new is None:
-        return result
-    if result.numerics is Numerics.WRONG:
+    assert result.old is not None
+    assert result.new is not None
+    if result.outcome in _NEVER_APPROVED or result.numerics is Numerics.WRONG:
         return result
     pair = (digest_of(result.old), digest_of(result.new))
     if (approval := ledger.find(*pair)) is not None:

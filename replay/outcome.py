@@ -25,6 +25,8 @@ class Outcome(Enum):
     RENAMED = "renamed"
     SAME = "same"
 
+    __hash__ = object.__hash__  # Enum's own is Python's and called for every record; `is` is equal
+
 
 class Numerics(Enum):
     """What running a kernel against the reference showed, the worst first."""
@@ -34,6 +36,8 @@ class Numerics(Enum):
     SKIPPED = "skipped"
     BOUNDED = "bounded"
     EXACT = "exact"
+
+    __hash__ = object.__hash__  # likewise
 
 
 class Facet(Enum):
@@ -76,6 +80,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     @property
     def kind(self) -> str:
         """Outcome and numerics in one word each, as policies name them."""
-        if self.numerics is None:
-            return self.outcome.value
-        return f"{self.outcome.value}/{self.numerics.value}"
+        return kind_of(self.outcome, self.numerics)
+
+
+def kind_of(outcome: Outcome, numerics: Numerics | None) -> str:
+    """Outcome and numerics in one word each."""
+    return outcome.value if numerics is None else f"{outcome.value}/{numerics.value}"

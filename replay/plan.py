@@ -73,6 +73,13 @@ class Source:
             return self.reader.values()
         return (raw for raw in self.reader.values() if self.shard.has(key_of_raw(raw)))
 
+    def keys(self) -> Iterator[str]:
+        """The keys of all records, which are not read."""
+        if self.chosen is not None:
+            return iter(self.chosen)
+        keys = self.reader.keys()
+        return keys if self.shard == WHOLE else filter(self.shard.has, keys)
+
     def items(self) -> Iterator[Item]:
         """Every record, decoded."""
         return (decode_item(raw) for raw in self.raw())
@@ -98,9 +105,11 @@ class Replayed:
     is_interrupted: bool = False
     stopped: str | None = None
     known: int = 0  # records that were not compiled; only looked up
+    is_file_known: bool = False  # as the corpus's bytes are those of an earlier replay
     resumed: int = 0  # records that an interrupted replay had compiled
     seen: int = 0  # records that have been looked at
     is_read: bool = False  # whether those are all
+    damage: tuple[str, ...] = ()  # what is wrong with the container of the records
     digests: dict[str, bytes] = field(default_factory=dict)  # of the records that were compiled
     toolchains: Counter[tuple[str, str]] = field(default_factory=Counter)
 

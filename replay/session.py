@@ -18,6 +18,7 @@ from replay.fresh import compare
 from replay.gate import Gate, pass_or_fail, with_approvals
 from replay.invocation import Invocation
 from replay.journal import Journal
+from replay.outcome import Outcome
 from replay.patched import compile_ahead
 from replay.plan import Extent, Plan, Progress, Replayed, Runner, Source
 from replay.policy import Policy, read_policy
@@ -86,13 +87,24 @@ def replay_corpus(request: Request, invocation: Invocation, progress: Progress) 
         source, total = _chosen(reader, request)
         if request.fresh is not None:
             found = compare(source, stack.enter_context(open_reader(request.fresh)))
+            found.damage = reader.why_damaged()
         else:
             plan = stack.enter_context(planned(request, invocation))
             with handling(signal.SIGTERM, signal.default_int_handler):  # as ctrl-C: CI sends it
                 found = replay(source, plan, progress)
+            found.damage = () if found.is_file_known else reader.why_damaged()
             if plan.memory is not None:
-                plan.memory.save()
+                _remember(plan.memory, source, found)
         return _report(request, invocation, policy, reader, found, total)
+
+
+def _remember(memory: Memory, source: Source, found: Replayed) -> None:
+    """Keep what is known now; of the whole corpus, too, if all of it was looked at and is good."""
+    is_whole = source.chosen is None and found.is_read and not found.damage
+    is_good = is_whole and all(each.outcome is Outcome.SAME for each in found.results.values())
+    if is_good and not found.is_file_known and (digest := source.reader.digest()) is not None:
+        memory.settle(digest)
+    memory.save()
 
 
 @contextmanager
@@ -245,8 +257,7 @@ def _report(
     results, clusters = with_clusters(with_approvals(found.ordered(), ledger))
     is_part = request.fresh is None and len(results) < total
     is_shard = request.shard != WHOLE
-    damage = reader.why_damaged()
-    gate = pass_or_fail(results, policy, lost=reader.lost, damage=damage)
+    gate = pass_or_fail(results, policy, lost=reader.lost, damage=found.damage)
     return Report(
         corpus=str(request.corpus),
         mode=request.mode.value,
@@ -261,7 +272,7 @@ def _report(
         shard=str(request.shard) if is_shard else None,
         corpus_digest=_digest_of_keys(reader) if is_shard else None,
         lost=reader.lost,
-        damage=damage,
+        damage=found.damage,
         options=request.options,
     )
 

@@ -5,6 +5,7 @@ Setup says, so the same worker serves this checkout, a copy of it and an older r
 """
 
 import ctypes
+import gc
 import importlib
 import os
 import signal
@@ -26,6 +27,7 @@ START = (
     "from replay.worker import main; sys.exit(main(sys.argv[1:]))"
 )
 _PR_SET_PDEATHSIG = 1
+_COLLECT_AFTER = 200_000  # objects: compiles make many and leave no cycles; looking costs a tenth
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,6 +44,8 @@ def main(arguments: Sequence[str]) -> int:
     held = sandbox.enter(setup.work_dir, setup.memory_bytes)
     for call in setup.warm_up:
         _answer(call)  # what fails here fails again in the job that needs it
+    gc.freeze()  # what is imported stays
+    gc.set_threshold(_COLLECT_AFTER)
     write_frame(outgoing, Ready(wire=WIRE, sandbox=held, peak_bytes=sandbox.peak_bytes()))
     decode = msgspec.msgpack.Decoder(Call).decode
     while (body := read_frame(incoming)) is not None:

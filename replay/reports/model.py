@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -13,7 +14,7 @@ SCHEMA = 1
 _SHORT = 12
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One replay. `results` are in order of keys; `compiles` counts those that were really done."""
 
     corpus: str
@@ -33,7 +34,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     damage: tuple[str, ...] = ()  # what is wrong with its container
     options: str = ""  # of the command, as the commands that show more must repeat them
 
-    @property
+    @cached_property
     def totals(self) -> dict[str, int]:
         """Outcome to count, every outcome, and `records`; the counts add up to it."""
         counts = Counter(result.outcome for result in self.results)
@@ -42,19 +43,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             **{outcome.value: counts[outcome] for outcome in reversed(Outcome)},
         }
 
-    @property
+    @cached_property
     def numerics(self) -> dict[str, int]:
         """Numeric verdict to count, for the records that were run."""
         counts = Counter(result.numerics for result in self.results if result.numerics)
         return {verdict.value: counts[verdict] for verdict in Numerics if counts[verdict]}
 
-    @property
+    @cached_property
     def machine_code(self) -> dict[str, int]:
         """`equal` and `differs` to count, for changed kernels whose instructions are known."""
         counts = Counter(result.machine_code for result in self.results if result.machine_code)
         return dict(sorted(counts.items()))
 
-    @property
+    @cached_property
     def weak(self) -> int:
         return sum(result.is_weak for result in self.results)
 
@@ -62,7 +63,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def replayed(self) -> int:
         """How many records got an answer from a compiler, be it a crash."""
         nothing = (Outcome.SKIPPED, Outcome.UNREADABLE)
-        return sum(result.outcome not in nothing for result in self.results)
+        return len(self.results) - sum(self.totals[outcome.value] for outcome in nothing)
 
     @property
     def exit_code(self) -> int:

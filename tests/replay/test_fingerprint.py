@@ -86,6 +86,55 @@ def expected(module):
     return {"llvm", "opencl"}
 
 
+@pytest.fixture
+def settled(known, tmp_path):
+    """A memory that knows the corpus of `known` as a whole, and the keys of that corpus."""
+    path = tmp_path / "settled"
+    path.write_bytes((known / "memory").read_bytes())
+    memory = Memory(path, known / "copy" / "compiler", Mode.PINNED)
+    with open_reader(known / "c") as reader:
+        memory.settle(reader.digest())
+        memory.save()
+        return path, list(reader.keys())
+
+
+def known_as_a_whole(path, known, keys):
+    """The keys that need no look, as the bytes of the corpus are known; None: look at each."""
+    memory = Memory(path, known / "copy" / "compiler", Mode.PINNED)
+    with open_reader(known / "c") as reader:
+        found = memory.all_of(keys, reader.digest)
+    return None if found is None else list(found)
+
+
+def test_of_a_corpus_without_one_new_byte_all_is_known_at_once(known, settled):
+    path, keys = settled
+    assert known_as_a_whole(path, known, keys) == keys
+
+
+@pytest.mark.parametrize("module", ["rules/fold.py", "backends/opencl/render.py"])
+def test_a_known_corpus_is_looked_into_where_code_has_changed(known, settled, module):
+    with edited(known / "copy" / "compiler" / module):
+        assert known_as_a_whole(settled[0], known, settled[1]) is None
+
+
+def test_a_known_corpus_with_another_byte_is_looked_into(known, settled):
+    with edited(known / "c" / "cache.db", b"x"):
+        assert known_as_a_whole(settled[0], known, settled[1]) is None
+
+
+def test_a_record_that_is_not_known_has_the_others_looked_at(known, settled):
+    assert known_as_a_whole(settled[0], known, [*settled[1], "0" * 64]) is None
+
+
+def test_what_is_learned_later_is_not_vouched_for_by_the_file(known, settled):
+    memory = Memory(settled[0], known / "copy" / "compiler", Mode.PINNED)
+    with open_reader(known / "c") as reader:
+        for item in reader:
+            memory.learn(item, b"of a record that has been replaced")
+    memory.save()
+    assert known_as_a_whole(settled[0], known, settled[1]) is None
+
+
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
     """A copy of the compiler, two records, and a memory in which that copy has made them."""
