@@ -44,8 +44,8 @@ RENAME = after_rendering(r"source = re.sub(r'%sub(\d+)', r'%minus\1', source)")
 SPACING = after_rendering("source = source.replace(' = fsub', '  = fsub')")
 DROP_AN_OPT = Patch(
     "compiler/compile.py",
-    "choose(kernel, target, options) if",
-    "choose(kernel, target, options)[1:] if",
+    "return choose(kernel, target, options)",
+    "return choose(kernel, target, options)[1:]",
 )
 FORGET_UNROLL = Patch(
     "compiler/kernel/opts/__init__.py", "OPTS = (Upcast, Unroll, ", "OPTS = (Upcast, "
