@@ -1,6 +1,7 @@
 """Opts that are pinned for a whole program, so that targets may be compared bit by bit."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from compiler.ir import Node
@@ -11,9 +12,19 @@ from compiler.target import Target, find_target
 MAX_CHOICES = 4096
 
 
-def same_opts(
-    *targets: str, options: CompileOptions = DEFAULT
-) -> Callable[[Node, Target], tuple[Opt, ...]]:
+@dataclass(frozen=True, slots=True)
+class SameOpts:
+    """The answer of `same_opts`. Kernels go along rows only if they do on all the targets."""
+
+    choice: Callable[[Node], tuple[Opt, ...]]
+    keeps_rows: bool
+
+    def __call__(self, ast: Node, target: Target) -> tuple[Opt, ...]:
+        """The opts for a kernel, whatever the target."""
+        return self.choice(ast)
+
+
+def same_opts(*targets: str, options: CompileOptions = DEFAULT) -> SameOpts:
     """For `compiling(choose=...)`: one choice for all these targets, so that they sum alike.
 
     It is the first target's own choice, less what one of the others does not take. Without targets
@@ -31,4 +42,4 @@ def same_opts(
                 kernel = opt.apply(kernel)
         return kernel.applied
 
-    return lambda ast, target: choice(ast)
+    return SameOpts(choice, not any(target.capabilities.has_local for target in found))

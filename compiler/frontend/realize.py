@@ -20,6 +20,7 @@ from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
 from compiler.frontend.graph import Kind, Value
 from compiler.frontend.launches import note_launch
+from compiler.frontend.pinning import SameOpts
 from compiler.frontend.recording import note, refuse_reading
 from compiler.frontend.schedule import Built, lifetimes, plan, scratch_of
 from compiler.frontend.storage import Array, Storage, as_source, release, remember, storage_of
@@ -41,6 +42,11 @@ class Settings:
     options: CompileOptions = DEFAULT
     choose: ChooseOpts | None = None
     search_cache: Path | None = None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether kernels may go along rows: not where other targets are to have the same ones."""
+        return not isinstance(self.choose, SameOpts) or self.choose.keeps_rows
 
 
 _DEFAULT = Settings()
@@ -116,7 +122,7 @@ def _compute(missing: Sequence[Value]) -> dict[Value, Storage]:
             seen[value] = storage_of(value)
         return seen[value]
 
-    kernels = plan(missing, memory_of)
+    kernels = plan(missing, memory_of, keeps_rows=_settings.get(_DEFAULT).keeps_rows)
     held = {value: storage for value, storage in seen.items() if storage is not None}
     seen.clear()
     free: dict[_Spec, list[Buffer]] = {}

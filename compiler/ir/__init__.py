@@ -55,7 +55,7 @@ from compiler.ir.op import (
 from compiler.ir.text import parse_node, print_node
 from compiler.ir.verify import Spec, free_axes, verify
 from compiler.ir.view import Mask, View
-from compiler.ir.viewstack import ViewStack, extend, spread
+from compiler.ir.viewstack import ViewStack, extend, spread, without
 from compiler.ir.walk import depends_on, substitute, toposort
 from compiler.ir.wellformed import why_malformed
 
@@ -128,5 +128,6 @@ __all__ = [
     "truncated_div",
     "verify",
     "why_malformed",
+    "without",
     "wrap",
 ]

@@ -113,3 +113,13 @@ def spread(stack: ViewStack, shape: tuple[Size, ...], places: Mapping[int, int])
         strides[place], mask[place] = top.strides[axis], top.bounds[axis]
     view = replace(top, shape=shape, strides=tuple(strides), mask=tuple(mask)).canonical()
     return ViewStack((*stack.views[:-1], view))
+
+
+def without(stack: ViewStack, rank: int) -> ViewStack:
+    """The stack over its first `rank` axes; it does not depend on the others."""
+    top = stack.views[-1]
+    rest = zip(top.strides[rank:], top.bounds[rank:], top.shape[rank:], strict=True)
+    assert all(step == 0 and valid == (0, size) for step, valid, size in rest), f"{top} moves"
+    mask = None if top.mask is None else top.mask[:rank]
+    view = View(top.shape[:rank], top.strides[:rank], top.offset, mask).canonical()
+    return ViewStack((*stack.views[:-1], view))

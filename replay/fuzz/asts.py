@@ -199,6 +199,21 @@ def chained_reduces(draw: Draw) -> Node:
     )
 
 
+def rows(draw: Draw) -> Node:
+    """A row, reduced and reduced again by what that gave, then gone along once more: softmax."""
+    outer = 1 + draw(st.integers(0, 1))
+    kernel = _domain(draw, outer, 1)
+    size = kernel.sizes[-1]
+    names = (*kernel.names[:outer], f"g{outer}", "r0", "r1")
+    outputs = tuple(range(outer + 1))
+    kernel = _Kernel(draw, names, (*kernel.sizes[:outer], size, size, size), outputs)
+    dtype, given = _dtype(kernel), None
+    for axis in (outer + 1, outer + 2):
+        value = _tree(kernel, dtype, (*outputs[:outer], axis), 1, given)
+        given = _reduce(kernel, value, axis)
+    return _finish(kernel, _tree(kernel, dtype, outputs, 1, given))
+
+
 def gathers(draw: Draw) -> Node:
     """An expression, perhaps of a reduce, of elements at computed offsets, some of them outside."""
     reduces = draw(st.integers(0, 1))
@@ -239,6 +254,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("parallel-reduces", parallel_reduces),
     Strategy("chained-reduces", chained_reduces),
     Strategy("gathers", gathers),
+    Strategy("rows", rows),
 )
 
 

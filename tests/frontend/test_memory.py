@@ -32,7 +32,7 @@ def scratch(*tensors):
 
 
 def test_the_peak_is_two_layers_not_all_of_them():
-    network(activations()).realize()  # compiled
+    network(activations()).realize()  # all but the first layer is compiled
     gc.collect()
     x = activations()
     y = network(x * 1)
@@ -40,13 +40,13 @@ def test_the_peak_is_two_layers_not_all_of_them():
     y.realize()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert 2 * ONE < peak < 4 * ONE  # LAYERS * ONE without reuse
+    assert 2 * ONE < peak < 6 * ONE  # with the compile of one layer; LAYERS * ONE without reuse
 
 
 def test_the_planned_peak_is_the_measured_one():
     built, found = scratch(network(activations()))
     plan = lifetimes(built, found)
-    assert plan.total_bytes > LAYERS * ONE
+    assert plan.total_bytes == LAYERS * ONE
     assert 2 * ONE <= plan.peak_bytes < 2 * ONE + LAYERS * ROWS * 8
     assert sum(len(over) for over in plan.free_after) == len(found) == len(built) - 1
 
@@ -108,14 +108,20 @@ def test_threads_that_share_values_do_not_take_each_others_memory():
 
 
 def test_explain_names_every_kernel_and_its_reason():
-    text = (activations("reference") * 2).softmax(1).explain()
+    text = (activations("reference") * 2).softmax(0).explain()
     first, *rest = text.split("\n")
-    size = ONE + 2 * ROWS * 4
+    size = ONE + 2 * COLUMNS * 4
     assert first == f"3 kernels: {size} bytes of results, at most {size} of them at once"
-    assert rest[0] == f"1. over g0:{ROWS} r0:{COLUMNS}: MUL, MAX over r0"
+    assert rest[0] == f"1. over g0:{COLUMNS} r0:{ROWS}: MUL, MAX over r0"
     assert sum("would run again" in line for line in rest) == 2
     assert sum("it was asked for" in line for line in rest) == 1
-    assert f"   reads float32[{ROWS}] from kernel 1" in rest
+    assert f"   reads float32[{COLUMNS}] from kernel 1" in rest
+
+
+def test_explain_names_the_rows_that_a_kernel_keeps():
+    text = activations("reference").softmax(1).explain()
+    assert f"   keeps each row of {COLUMNS}: 2 reductions, one after the other" in text
+    assert "keeps each row" not in activations("reference").sum(1).explain()
 
 
 def test_explain_of_memory_needs_no_kernel():

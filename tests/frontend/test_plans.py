@@ -16,9 +16,9 @@ def splits(monkeypatch):
     monkeypatch.setattr(plans, "_plans", OrderedDict())
     found = []
 
-    def counted(roots, memory_of):
+    def counted(roots, memory_of, *, keeps_rows):
         found.append(len(roots))
-        return split(roots, memory_of)
+        return split(roots, memory_of, keeps_rows=keeps_rows)
 
     monkeypatch.setattr(plans, "split", counted)
     return found
@@ -33,6 +33,12 @@ def test_a_graph_of_a_known_form_is_not_split_again(splits):
         a, b = rows(seed, 5, 7), rows(seed + 9, 7, 3)
         assert np.allclose((Tensor(a) @ Tensor(b)).numpy(), a @ b, rtol=1e-5)
     assert splits == [1]
+
+
+def test_with_and_without_rows_are_two_plans(splits):
+    value = Tensor(rows(0, 5, 7)).softmax(1).value
+    kept, cut = [len(plan([value], storage_of, keeps_rows=keeps)) for keeps in (True, False)]
+    assert (kept, cut) == (1, 3)
 
 
 def test_sizes_and_constants_are_part_of_the_form(splits):

@@ -5,6 +5,7 @@ import pytest
 
 from compiler import Tensor, parse_node, print_node
 from compiler.frontend.schedule import split
+from compiler.frontend.schedule.rows import MAX_LEVELS, MAX_ROW, SMALL
 from compiler.frontend.schedule.split import DEPTH, MAX_INPUTS
 from compiler.frontend.storage import storage_of
 from compiler.ir import Op, Spec, toposort, verify
@@ -67,15 +68,91 @@ def test_reductions_over_other_sizes_have_axes_of_their_own():
     assert [name for name, _ in kernel.ast.attr[0]] == ["g0", "r0", "r1"]
 
 
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def unkept(*tensors):
+    """The kernels where a device has work-groups, or kernels are to be those of one that has."""
+    return split([each.value for each in tensors], storage_of, keeps_rows=False)
+
+
+def layernorm(x):
+    return (x - x.mean(-1, keepdims=True)) / (x.var(-1, keepdims=True) + 1e-5).sqrt()
+
+
+def axes_of(kernel):
+    return [name for name, _ in kernel.ast.attr[0]]
+
+
+def test_softmax_reduces_each_row_twice_in_one_kernel():
+    (kernel,) = kernels(tensor(4, 5).softmax(1))
+    assert axes_of(kernel) == ["g0", "g1", "r0", "r1"]
+    assert len(unkept(tensor(4, 5).softmax(1))) == 3
+
+
+def test_a_normalised_row_is_one_kernel():
+    assert count(layernorm(tensor(4, 5))) == 1
+    assert len(unkept(layernorm(tensor(4, 5)))) == 3
+
+
+def test_variance_takes_two_passes_over_a_row_in_one_kernel():
+    (kernel,) = kernels(tensor(4, 5).var(1))
+    assert axes_of(kernel) == ["g0", "r0", "r1"]
+    assert len(unkept(tensor(4, 5).var(1))) == 2
+
+
+def test_a_row_may_have_several_axes():
+    x = tensor(4, 5, 6)
+    assert count(x - x.mean((1, 2), keepdims=True)) == 1
+
+
+def test_rows_lie_along_the_last_axes():
+    assert count(tensor(4, 5).softmax(0)) == 3
+    assert count(tensor(4, 5).var(0)) == 2
+
+
+def test_a_device_with_work_groups_has_a_kernel_for_each_reduction():
+    x = Tensor(np.zeros((4, 5), np.float32), device="opencl")
+    assert count(x.softmax(1)) == 3
+
+
+def test_rows_that_are_moved_are_stored_first():
+    y = tensor(4, 5).softmax(1)
+    assert count(y.T + 1) == 2
+    assert count(y @ tensor(5, 3)) == 2
+
+
+def test_a_row_that_no_cache_holds_is_reduced_by_kernels_of_their_own():
+    assert count(tensor(16, MAX_ROW).softmax(1)) == 1
+    assert count(tensor(16, MAX_ROW + 1).softmax(1)) == 3
+
+
+def test_rows_too_few_for_threads_are_kept_only_where_they_are_short():
+    assert count(tensor(2, SMALL // 2).softmax(1)) == 1
+    assert count(tensor(2, SMALL // 2 + 1).softmax(1)) == 3
+
+
+def test_a_kernel_reduces_a_row_so_many_times_and_no_more():
+    x = tensor(16, 5)
+    for _ in range(MAX_LEVELS):
+        x = x - x.mean(1, keepdims=True)
+    assert count(x) == 1
+    assert count(x - x.mean(1, keepdims=True)) == 2
+
+
+def test_rows_and_a_product_are_two_kernels():
+    x = tensor(16, 5)
+    assert count(layernorm(x) + x @ tensor(5, 5)) == 2
+
+
+def test_a_result_of_rows_that_is_wanted_itself_is_stored_once():
+    x = tensor(16, 5)
+    mean = x.mean(1, keepdims=True)
+    built = kernels(x - mean, mean)
+    assert sum(ops(kernel).count(Op.REDUCE) for kernel in built) == 1
+
+
 # --- what is cut ----------------------------------------------------------------------------------
-
-
-def test_softmax_is_the_maximum_the_sum_and_the_rest():
-    assert count(tensor(4, 5).softmax(1)) == 3
-
-
-def test_variance_takes_two_passes():
-    assert count(tensor(4, 5).var(1)) == 2
 
 
 def test_a_reduction_of_a_reduction_is_two_kernels():

@@ -69,8 +69,8 @@ def copy(*shape, strides, mask=None):
 def test_the_order_of_heuristics_is_fixed():  # row 59
     names = [heuristic.choose.__name__ for heuristic in HEURISTICS]
     assert names == [
-        "matvec", "grouping", "tile", "staging", "vectorize", "transposition", "masked", "reuse",
-        "unrolling", "fallback", "locals_", "threads",
+        "matvec", "grouping", "rows", "tile", "staging", "vectorize", "transposition", "masked",
+        "reuse", "unrolling", "fallback", "locals_", "threads",
     ]  # fmt: skip
 
 
@@ -414,6 +414,50 @@ def test_llvm_gets_no_work_groups():
         opts = chosen(each, LLVM)
         assert "LOCAL" not in opts
         assert "GROUP" not in opts
+
+
+# --- rows ---
+
+
+def softmax_like(rows, columns):
+    """x less the maximum of its row, over the sum of those of the row."""
+    shape, size = (rows, columns, columns, columns), rows * columns
+    along, first, second = [
+        load(1, size, shape, strides)
+        for strides in ((columns, 1, 0, 0), (columns, 0, 1, 0), (columns, 0, 0, 1))
+    ]
+    greatest = intern(Op.REDUCE, FLOAT32, (first,), (Op.MAX, ("r0",)))
+    less = [intern(Op.SUB, FLOAT32, (value, greatest)) for value in (along, second)]
+    total = intern(Op.REDUCE, FLOAT32, (less[1],), (Op.ADD, ("r1",)))
+    output = intern(Op.BUFFER, FLOAT32, (), (0, size))
+    value = intern(Op.FDIV, FLOAT32, (less[0], total))
+    store = intern(Op.STORE, VOID, (output, value), (view(shape, (columns, 1, 0, 0)),))
+    axes = tuple(zip(("g0", "g1", "r0", "r1"), shape, strict=True))
+    return from_ast(intern(Op.SINK, VOID, (store,), (axes,)))
+
+
+def test_all_loops_along_a_row_get_the_same_lanes():
+    assert chosen(softmax_like(64, 256), LLVM) == (
+        "UNROLL r0 16; UNROLL r1 16; UPCAST g1 16; UPCAST g0 4"
+    )
+
+
+def test_lanes_along_a_row_divide_it():
+    assert chosen(softmax_like(64, 10), LLVM) == (
+        "UNROLL r0 10; UNROLL r1 10; UPCAST g1 10; UPCAST g0 4"
+    )
+
+
+def test_rows_stay_outside_of_the_loop_along_them_whatever_threads_want():
+    assert "SWAP" not in chosen(softmax_like(4, 256), LLVM)
+
+
+def test_lanes_along_rows_stay_below_the_limit_of_nodes():
+    assert chosen(softmax_like(64, 256), LLVM, max_nodes=500) == ""
+
+
+def test_a_product_has_no_rows_to_go_along():
+    assert chosen(matmul(64, 60, 64), LLVM).startswith("PADTO g1 64; UPCAST g1 64")
 
 
 # --- all of them ---

@@ -115,6 +115,20 @@ SYMBOLIC = """
 %7 = STORE void %3 %6 view=[(%0,8):(8,1)]
 %8 = SINK void %7 axes=(g0:%0,g1:8)
 """
+ROWS = """
+%0 = BUFFER float32 slot=0 size=96
+%1 = BUFFER float32 slot=1 size=96
+%2 = LOAD float32 %1 view=[(12,8,8,8):(8,1,0,0)]
+%3 = LOAD float32 %1 view=[(12,8,8,8):(8,0,1,0)]
+%4 = REDUCE float32 %3 op=MAX axes=(r0)
+%5 = SUB float32 %2 %4
+%6 = LOAD float32 %1 view=[(12,8,8,8):(8,0,0,1)]
+%7 = SUB float32 %6 %4
+%8 = REDUCE float32 %7 op=ADD axes=(r1)
+%9 = FDIV float32 %5 %8
+%10 = STORE void %0 %9 view=[(12,8,8,8):(8,1,0,0)]
+%11 = SINK void %10 axes=(g0:12,g1:8,r0:8,r1:8)
+"""
 TWO_OUTPUTS = """
 %0 = BUFFER float32 slot=0 size=24
 %1 = BUFFER float32 slot=2 size=24

@@ -192,3 +192,35 @@ def test_of_equal_axes_the_one_with_more_elements_becomes_vectors():
 """
     root = expanded(text, "UPCAST g0 4; UNROLL r0 16")
     assert widths(root, Op.READ) == [1] * 4 + [16] * 4  # rows are read along r0
+
+
+def test_lanes_of_all_loops_along_a_row_are_vectors():
+    root = expanded(k.ROWS, "UNROLL r0 4; UNROLL r1 4; UPCAST g1 4")
+    assert widths(root, Op.READ) == [4, 4, 4]
+    assert widths(root, Op.WRITE) == [4]
+
+
+def test_lanes_of_other_sizes_are_not_joined():
+    root = expanded(k.ROWS, "UNROLL r0 2; UNROLL r1 4; UPCAST g1 4")
+    assert widths(root, Op.READ) == [1, 1, 4, 4]
+
+
+def test_lanes_that_meet_are_not_joined():
+    root = expanded(k.MATMUL, "UPCAST g0 4; UPCAST g1 4")
+    assert widths(root, Op.READ) == [1, 1, 1, 1, 4]
+
+
+@pytest.mark.parametrize(
+    "opts",
+    [
+        "",
+        "UNROLL r0 4; UNROLL r1 4; UPCAST g1 4",
+        "UNROLL r0 8; UNROLL r1 8; UPCAST g1 8; UPCAST g0 3",
+        "UNROLL r0 4; UNROLL r1 2; UPCAST g1 4",
+        "UPCAST g1 4; SWAP g0 g1.o",
+        "PADTO r0 3; UNROLL r0 3; UPCAST g0 3",
+    ],
+)
+@pytest.mark.parametrize("target", [LLVM, OPENCL], ids=["llvm", "opencl"])
+def test_rows_are_right_at_every_stage(opts, target):
+    k.assert_stages_compute(k.ROWS, opts, target)

@@ -1,7 +1,8 @@
 """From values to the AST of the kernel that computes them: views go down to the loads.
 
 A value of shape (a, b) is computed over the domain g0:a, g1:b. A reduction adds reduce axes r0, r1,
-...; reductions of one kernel over the same sizes share their axes, so they share their loops.
+...; reductions of one kernel over the same sizes share their axes, so they share their loops. Not
+so where one needs the result of the other: then they are of different levels.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -23,10 +24,13 @@ from compiler.ir import (
     extend,
     intern,
     spread,
+    without,
 )
 
 Sizes: TypeAlias = tuple[Size, ...]
 MemoryOf: TypeAlias = Callable[[Value], Hashable | None]  # what holds a value; None: computed here
+_Inner: TypeAlias = tuple[int, Sizes]  # open reduce axes: the level of their reductions, and sizes
+_OUTSIDE: _Inner = (0, ())  # of all reductions
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ def build_together(
     shape = formulas(roots[0].shape)
     domain = _Domain(shape, lambda value: None if value in inside else memory_of(value))
     whole = ViewStack.contiguous(shape)
-    tops = {value: domain.look(value, whole, (), is_guarded=True) for value in inside}
+    tops = {value: domain.look(value, whole, _OUTSIDE, is_guarded=True) for value in inside}
     for root in roots:
         domain.slot(root, root)
     order = _looks([tops[root] for root in roots], tops, domain)
@@ -116,7 +120,7 @@ class _Look:
 
     value: Value
     stack: ViewStack
-    inner: Sizes  # sizes of the reduce axes that are open here
+    inner: _Inner  # the reduce axes that are open here
     is_guarded: bool  # what is outside the masks is discarded further up
 
 
@@ -126,13 +130,14 @@ class _Domain:
 
     outer: Sizes
     memory_of: MemoryOf
-    groups: dict[Sizes, range] = field(default_factory=dict)  # reduction sizes -> its axes
+    groups: dict[_Inner, range] = field(default_factory=dict)  # the axes of reductions
     inner: list[Size] = field(default_factory=list)
     slots: dict[Hashable, int] = field(default_factory=dict)
     buffers: list[Value] = field(default_factory=list)
-    looks: dict[tuple[Value, ViewStack, Sizes, bool], _Look] = field(default_factory=dict)
+    looks: dict[tuple[Value, ViewStack, _Inner, bool], _Look] = field(default_factory=dict)
+    levels: dict[Value, int] = field(default_factory=dict)  # memo of `level`
 
-    def look(self, value: Value, stack: ViewStack, inner: Sizes, *, is_guarded: bool) -> _Look:
+    def look(self, value: Value, stack: ViewStack, inner: _Inner, *, is_guarded: bool) -> _Look:
         """The one look of that kind."""
         key = (value, stack, inner, is_guarded)
         found = self.looks.get(key)
@@ -140,14 +145,30 @@ class _Domain:
             found = self.looks[key] = _Look(value, stack, inner, is_guarded)
         return found
 
-    def open(self, sizes: Sizes) -> None:
-        """Make reduce axes of these sizes, if there are none yet."""
-        if sizes not in self.groups:
+    def open(self, inner: _Inner) -> None:
+        """Make these reduce axes, if there are none yet."""
+        if inner not in self.groups:
             first = len(self.inner)
-            self.groups[sizes] = range(first, first + len(sizes))
-            self.inner.extend(sizes)
+            self.groups[inner] = range(first, first + len(inner[1]))
+            self.inner.extend(inner[1])
 
-    def whole(self, stack: ViewStack, inner: Sizes) -> ViewStack:
+    def level(self, value: Value) -> int:
+        """How many reductions of this kernel need one another's results down from `value`."""
+        stack = [value]
+        while stack:  # iterative: chains are deeper than Python's stack
+            node = stack[-1]
+            below = () if self.memory_of(node) is not None else node.src
+            missing = [child for child in below if child not in self.levels]
+            if missing:
+                stack.extend(missing)
+                continue
+            highest = max([self.levels[child] for child in below], default=0)
+            is_reduction = node.kind is Kind.REDUCE and bool(below)
+            self.levels[node] = highest + 1 if is_reduction else highest
+            stack.pop()
+        return self.levels[value]
+
+    def whole(self, stack: ViewStack, inner: _Inner) -> ViewStack:
         """A view over the output axes and `inner` as a view over all axes."""
         rank = len(self.outer)
         axes = [*range(rank), *[rank + axis for axis in self.groups.get(inner, ())]]
@@ -188,7 +209,7 @@ class _Domain:
             return _zero(look.value.dtype)
         return intern(Op.INDEX, look.value.dtype, (), (self.whole(look.stack, look.inner),))
 
-    def constant(self, number: Node, stack: ViewStack, inner: Sizes) -> Node:
+    def constant(self, number: Node, stack: ViewStack, inner: _Inner) -> Node:
         """`number` where the masks of `stack` hold, 0 elsewhere."""
         if stack.is_void:
             return _zero(number.dtype)
@@ -198,7 +219,7 @@ class _Domain:
         return intern(Op.CONST, number.dtype, (), (number.value, self.whole(masks, inner)))
 
     def sink(self, results: Sequence[Node]) -> Node:
-        view = self.whole(ViewStack.contiguous(self.outer), ())
+        view = self.whole(ViewStack.contiguous(self.outer), _OUTSIDE)
         stores: list[Node] = []
         for slot, (root, result) in enumerate(zip(self.buffers, results, strict=False)):
             buffer = intern(Op.BUFFER, root.dtype, (), (slot, formula_of(root.size)))
@@ -264,15 +285,17 @@ def _below(look: _Look, domain: _Domain) -> tuple[_Look, ...]:
 
 
 def _under_reduce(look: _Look, domain: _Domain) -> _Look:
-    value = look.value
-    assert not look.inner, "split cuts between nested reductions"
+    value, stack = look.value, look.stack
+    if look.inner != _OUTSIDE:  # a row's result, the same wherever in the row it is asked for
+        stack = without(stack, len(domain.outer))
     source, (_, axes) = value.src[0], value.arg
-    sizes = formulas(tuple([source.shape[axis] for axis in axes]))
-    domain.open(sizes)
+    sizes = _sizes(value)
+    inner = (domain.level(value), sizes)
+    domain.open(inner)
     kept = tuple([axis for axis in range(source.ndim) if axis not in axes])
     rows = ViewStack.contiguous(formulas(source.shape)).permute((*kept, *axes))
-    seen = rows.compose(extend(look.stack, sizes))
-    return domain.look(source, seen, sizes, is_guarded=True)
+    seen = rows.compose(extend(stack, sizes))
+    return domain.look(source, seen, inner, is_guarded=True)
 
 
 def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
@@ -289,7 +312,8 @@ def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
         case Kind.GATHER:
             return domain.gather(value, below[0])
         case Kind.REDUCE:
-            names = tuple([f"r{axis}" for axis in domain.groups[_sizes(value)]])
+            inner = (domain.level(value), _sizes(value))
+            names = tuple([f"r{axis}" for axis in domain.groups[inner]])
             return intern(Op.REDUCE, value.dtype, tuple(below), (value.arg[0], names))
         case Kind.PAD if domain.needs_guard(value):
             inside = view_of(value).compose(look.stack)

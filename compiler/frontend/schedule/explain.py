@@ -34,13 +34,30 @@ def explain(roots: Sequence[Value], memory_of: MemoryOf) -> str:
 def _paragraph(
     number: int, built: Built, reasons: Sequence[Reason], numbers: dict[Value, int]
 ) -> list[str]:
-    lines = [f"{number}. {_work(built.ast)}"]
+    lines = [f"{number}. {_work(built.ast)}", *_rows(built.ast)]
     for value, reason in zip(built.made, reasons, strict=True):
         lines.append(f"   makes {_name(value)}: {reason.value}")
     for value in built.read:
         origin = f"kernel {numbers[value]}" if value in numbers else "memory"
         lines.append(f"   reads {_name(value)} from {origin}")
     return lines
+
+
+def _rows(ast: Node) -> list[str]:
+    """That reductions follow one another along one row, where they do."""
+    sizes: dict[str, object] = dict(ast.attr[0])
+    levels: dict[Node, int] = {}
+    longest: tuple[int, tuple[str, ...]] = (0, ())
+    for node in toposort(ast):
+        levels[node] = max([levels[child] for child in node.src], default=0)
+        if node.op is Op.REDUCE:
+            levels[node] += 1
+            longest = max(longest, (levels[node], node.attr[1]))
+    count, axes = longest
+    if count < 2:
+        return []
+    row = " ".join([str(sizes[axis]) for axis in axes])
+    return [f"   keeps each row of {row}: {count} reductions, one after the other"]
 
 
 def _name(value: Value) -> str:

@@ -29,17 +29,19 @@ class _Step:
     outputs: int
 
 
-def plan(roots: Sequence[Value], memory_of: MemoryOf) -> tuple[Built, ...]:
+def plan(
+    roots: Sequence[Value], memory_of: MemoryOf, *, keeps_rows: bool = True
+) -> tuple[Built, ...]:
     """What `split` gives for these roots."""
     order = toposort(roots, lambda value: memory_of(value) is not None)
     places = {value: place for place, value in enumerate(order)}
-    form = _form(order, roots, places, memory_of)
+    form = (keeps_rows, _form(order, roots, places, memory_of))
     with _lock:
         known = _plans.get(form)
         if known is not None:
             _plans.move_to_end(form)
     if known is None:
-        found = split(roots, memory_of)
+        found = split(roots, memory_of, keeps_rows=keeps_rows)
         known = tuple([_step(each, places) for each in found])
         with _lock:
             _plans[form] = known

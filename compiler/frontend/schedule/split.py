@@ -5,7 +5,8 @@ question is which values go to memory. In this order:
 
 1. What was asked for, the source of a CONTIGUOUS, and the table of a GATHER.
 2. A value with a reduction in its kernel, where reading it through EXPAND, PAD or WINDOWS, or from
-   inside another reduction would run that reduction more often (softmax: the maximum, the sum).
+   inside another reduction would run that reduction more often. Not so where it goes along rows
+   (`rows`): softmax is one kernel, in which a row is reduced twice before the next one is.
 3. A value with a slow elementwise function (`SLOW`) or a GATHER in its kernel that EXPAND or
    WINDOWS repeat at least `REPEAT` times.
 4. A value with a reduction in its kernel that is read by more than one kernel, or by one kernel
@@ -29,6 +30,7 @@ from compiler.frontend.graph import MOVEMENTS, Kind, Value, toposort
 from compiler.frontend.schedule.build import Built, MemoryOf, build
 from compiler.frontend.schedule.crowds import crowded
 from compiler.frontend.schedule.join import join
+from compiler.frontend.schedule.rows import RERUNNING, Rows, has_rows, rows_of, stays
 from compiler.frontend.symbolic import largest
 from compiler.ir import Op
 
@@ -39,7 +41,6 @@ DEPTH, MAX_DEPTH = 128, 512
 
 _EXACT_MOVES = frozenset((Kind.PERMUTE, Kind.RESHAPE, Kind.FLIP))
 _REPEATING = frozenset((Kind.EXPAND, Kind.WINDOWS))
-_RERUNNING = frozenset((Kind.EXPAND, Kind.WINDOWS, Kind.PAD, Kind.REDUCE))
 
 
 class Reason(Enum):
@@ -53,6 +54,7 @@ class Reason(Enum):
     SHARED = "its reduction has several readers"
     INPUTS = f"a kernel reads no more than {MAX_INPUTS} buffers"
     DEPTH = "the chain of operations is long"
+    ROWS = "its kernel goes along rows, and what else it would compute does not"
     CROWD = "its kernel would see one value through too many views"
 
 
@@ -65,17 +67,23 @@ _APART = (
 Cuts: TypeAlias = Mapping[Value, Reason]
 
 
-def split(roots: Sequence[Value], memory_of: MemoryOf) -> tuple[Built, ...]:
-    """The kernels that put every root in memory, in an order in which they can run."""
-    return tuple([built for built, _ in split_with_reasons(roots, memory_of)])
+def split(
+    roots: Sequence[Value], memory_of: MemoryOf, *, keeps_rows: bool = True
+) -> tuple[Built, ...]:
+    """The kernels that put every root in memory, in an order in which they can run.
+
+    Kernels go along rows where the device can, unless `keeps_rows` forbids it.
+    """
+    found = split_with_reasons(roots, memory_of, keeps_rows=keeps_rows)
+    return tuple([built for built, _ in found])
 
 
 def split_with_reasons(
-    roots: Sequence[Value], memory_of: MemoryOf
+    roots: Sequence[Value], memory_of: MemoryOf, *, keeps_rows: bool = True
 ) -> tuple[tuple[Built, tuple[Reason, ...]], ...]:
     """As `split`, and for each kernel why its outputs go to memory."""
     order = toposort(roots, lambda value: memory_of(value) is not None)
-    cuts = find_cuts(order, roots, memory_of)
+    cuts = find_cuts(order, roots, memory_of, keeps_rows=keeps_rows)
 
     def place(value: Value) -> Hashable | None:
         return value if value in cuts else memory_of(value)
@@ -87,7 +95,9 @@ def split_with_reasons(
     return tuple([(built, tuple([cuts[value] for value in built.made])) for built in joined])
 
 
-def find_cuts(order: Sequence[Value], roots: Iterable[Value], memory_of: MemoryOf) -> Cuts:
+def find_cuts(
+    order: Sequence[Value], roots: Iterable[Value], memory_of: MemoryOf, *, keeps_rows: bool = True
+) -> Cuts:
     """The values of a topologically sorted graph that get kernels of their own, and why."""
     asked = {root: Reason.ASKED for root in roots if memory_of(root) is None}
     for value in order:
@@ -104,12 +114,14 @@ def find_cuts(order: Sequence[Value], roots: Iterable[Value], memory_of: MemoryO
             asked.setdefault(value, Reason.CROWD)
     demands = _demands(order, consumers, asked)
     narrow = _narrow(order, consumers, memory_of)
-    fused = _fuse(order, demands, narrow, asked, memory_of)
+    keeps = frozenset([d for d in {v.device: None for v in order} if keeps_rows and has_rows(d)])
+    graph = _Graph(order, demands, narrow, keeps, memory_of)
+    fused = _fuse(graph, asked)
     forks = _forks(order, consumers, fused)
     if not forks:
         return fused.cuts
     shared = dict.fromkeys(forks, Reason.SHARED)
-    return _fuse(order, demands, narrow, {**shared, **asked}, memory_of).cuts
+    return _fuse(graph, {**shared, **asked}).cuts
 
 
 def _narrow(
@@ -142,10 +154,14 @@ def _consumers(order: Sequence[Value], memory_of: MemoryOf) -> dict[Value, list[
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
-    """How a value is read: so as to run its reductions again, and how often each element."""
+    """How a value is read: so as to run its reductions again, and how often each element.
+
+    `readers` are those that see it as it is, or through reshapes.
+    """
 
     reruns: bool = False
     repeats: float = 1.0
+    readers: tuple[Value, ...] = ()
 
 
 def _demands(
@@ -154,14 +170,21 @@ def _demands(
     """Rules 2 and 3, from the top down: moves that keep every element pass the demand on."""
     demands: dict[Value, _Demand] = {}
     for value in reversed(order):
-        found = [_Demand()]
+        found, readers = [_Demand()], list[Value]()
         for consumer in consumers[value]:
+            readers.append(consumer)
             if consumer.kind in _EXACT_MOVES and consumer not in asked:
-                found.append(demands[consumer])
+                further = demands[consumer]
+                found.append(further)
+                if consumer.kind is Kind.RESHAPE:
+                    readers.extend(further.readers)
+                elif any(reader.kind in RERUNNING for reader in further.readers):
+                    found.append(_Demand(reruns=True))  # of rows in another order
             repeats = _repeats(consumer, value) if consumer.kind in _REPEATING else 1.0
-            found.append(_Demand(consumer.kind in _RERUNNING, repeats))
+            found.append(_Demand(repeats=repeats))
         reruns = any(demand.reruns for demand in found)
-        demands[value] = _Demand(reruns, max(demand.repeats for demand in found))
+        repeats = max(demand.repeats for demand in found)
+        demands[value] = _Demand(reruns, repeats, tuple(dict.fromkeys(readers)))
     return demands
 
 
@@ -185,62 +208,89 @@ class _State:
     work: _Work
     inputs: frozenset[Hashable]
     depth: int
+    rows: Rows | None = None  # where all its reductions go along the same
 
 
 @dataclass(frozen=True, slots=True)
 class _Fused:
-    """The cuts of rules 1, 2, 3 and 5, and the work of every value that is not cut."""
+    """The cuts of rules 1, 2, 3 and 5, and what lies below every value that is not cut."""
 
     cuts: Cuts
-    work: Mapping[Value, _Work]
+    states: Mapping[Value, _State]
+
+    def is_reduction(self, value: Value) -> bool:
+        return self.states[value].work is _Work.REDUCTION and value not in self.cuts
+
+    def is_along_rows(self, value: Value) -> bool:
+        """Whether it has an element for each place of rows that its kernel reduces."""
+        rows = self.states[value].rows
+        return rows is not None and rows.is_along
+
+    def is_row_result(self, value: Value) -> bool:
+        """Whether this movement only lays results of rows along them again."""
+        return value not in self.cuts and self.states[value].rows is not None
 
 
-def _fuse(
-    order: Sequence[Value],
-    demands: Mapping[Value, _Demand],
-    narrow: Set[Value],
-    fixed: Cuts,
-    memory_of: MemoryOf,
-) -> _Fused:
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """What is known of a graph before the first cut."""
+
+    order: Sequence[Value]
+    demands: Mapping[Value, _Demand]
+    narrow: Set[Value]
+    keeps_rows: Set[str]  # devices whose kernels go along rows
+    memory_of: MemoryOf
+
+
+def _fuse(graph: _Graph, fixed: Cuts) -> _Fused:
     cuts = dict(fixed)
     states: dict[Value, _State] = {}
-    for value in order:
-        memory = memory_of(value)
+    for value in graph.order:
+        memory = graph.memory_of(value)
         if memory is not None:
             states[value] = _in_memory(memory)
             continue
         _limit_inputs(value, states, cuts)
-        states[value] = state = _state(value, [states[child] for child in value.src])
-        reason = cuts.get(value) or _why_cut(state, demands[value], is_narrow=value in narrow)
+        _part_rows(value, states, cuts)
+        states[value] = state = _state(value, [states[child] for child in value.src], graph)
+        is_narrow = value in graph.narrow
+        reason = cuts.get(value) or _why_cut(
+            value, state, graph.demands[value], is_narrow=is_narrow
+        )
         if reason is not None:
             cuts[value] = reason
             states[value] = _in_memory(value)
-    return _Fused(cuts, {value: state.work for value, state in states.items()})
+    return _Fused(cuts, states)
 
 
 def _in_memory(memory: Hashable) -> _State:
     return _State(_Work.CHEAP, frozenset((memory,)), 0)
 
 
-def _state(value: Value, below: Sequence[_State]) -> _State:
+def _state(value: Value, below: Sequence[_State], graph: _Graph) -> _State:
     work = max([state.work for state in below], default=_Work.CHEAP)
     if value.kind is Kind.REDUCE:
         work = _Work.REDUCTION
     elif value.kind is Kind.GATHER or (value.kind is Kind.ELEMENTWISE and value.arg in SLOW):
         work = max(work, _Work.SLOW)
     inputs = below[0].inputs if len(below) == 1 else _union(below)
-    return _State(work, inputs, 1 + max([state.depth for state in below], default=0))
+    depth = 1 + max([state.depth for state in below], default=0)
+    if work is not _Work.REDUCTION or value.device not in graph.keeps_rows:
+        return _State(work, inputs, depth)
+    heavy = [state.work is _Work.REDUCTION for state in below]
+    return _State(work, inputs, depth, rows_of(value, [state.rows for state in below], heavy))
 
 
 def _union(states: Iterable[_State]) -> frozenset[Hashable]:
     return frozenset().union(*[state.inputs for state in states])
 
 
-def _why_cut(state: _State, demand: _Demand, *, is_narrow: bool) -> Reason | None:
+def _why_cut(value: Value, state: _State, demand: _Demand, *, is_narrow: bool) -> Reason | None:
     """Rules 2, 3 and the depth of 5."""
-    if state.work is _Work.REDUCTION and demand.reruns:
-        return Reason.RERUN
-    if state.work >= _Work.SLOW and demand.repeats >= REPEAT:
+    if state.work is _Work.REDUCTION:
+        if demand.reruns or not all(stays(value, state.rows, each) for each in demand.readers):
+            return Reason.RERUN
+    elif state.work is _Work.SLOW and demand.repeats >= REPEAT:
         return Reason.REPEAT
     return Reason.DEPTH if state.depth >= (DEPTH if is_narrow else MAX_DEPTH) else None
 
@@ -252,6 +302,18 @@ def _limit_inputs(value: Value, states: dict[Value, _State], cuts: dict[Value, R
         largest = max(sources, key=lambda child: len(states[child].inputs))
         cuts[largest] = Reason.INPUTS
         states[largest] = _in_memory(largest)
+
+
+def _part_rows(value: Value, states: dict[Value, _State], cuts: dict[Value, Reason]) -> None:
+    """Rule 2: cut sources that go along rows where another source reduces something else."""
+    heavy = [child for child in dict.fromkeys(value.src) if states[child].work is _Work.REDUCTION]
+    if len({states[child].rows for child in heavy}) < 2:
+        return
+    for child in heavy:
+        rows = states[child].rows
+        if rows is not None and rows.is_along:
+            cuts[child] = Reason.ROWS
+            states[child] = _in_memory(child)
 
 
 _MANY = object()
@@ -267,19 +329,19 @@ def _forks(
     forks: set[Value] = set()
     readers: dict[Value, object] = {}
     for value in reversed(order):
-        found = {_reader(consumer, fused.cuts, forks, readers) for consumer in consumers[value]}
+        found = {_reader(consumer, fused, forks, readers) for consumer in consumers[value]}
         readers[value] = found.pop() if len(found) == 1 else _MANY
-        is_heavy = fused.work[value] is _Work.REDUCTION and value not in fused.cuts
+        is_heavy = fused.is_reduction(value) and not fused.is_along_rows(value)
         if is_heavy and readers[value] is _MANY and value.kind not in _EXACT_MOVES:
             forks.add(value)
     return frozenset(forks)
 
 
 def _reader(
-    consumer: Value, cuts: Cuts, forks: Set[Value], readers: Mapping[Value, object]
+    consumer: Value, fused: _Fused, forks: Set[Value], readers: Mapping[Value, object]
 ) -> object:
-    if consumer in cuts or consumer in forks:
+    if consumer in fused.cuts or consumer in forks:
         return consumer
-    if consumer.kind in MOVEMENTS and readers[consumer] is not _MANY:
-        return consumer
+    if consumer.kind in MOVEMENTS and not fused.is_row_result(consumer):
+        return consumer if readers[consumer] is not _MANY else _MANY
     return readers[consumer]

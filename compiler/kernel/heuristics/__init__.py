@@ -9,6 +9,7 @@ from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.heuristics.grouping import grouping
 from compiler.kernel.heuristics.locals import locals_
 from compiler.kernel.heuristics.matvec import matvec
+from compiler.kernel.heuristics.rows import rows
 from compiler.kernel.heuristics.staging import staging
 from compiler.kernel.heuristics.threads import threads
 from compiler.kernel.heuristics.tiles import tile
@@ -31,6 +32,7 @@ class Heuristic:
 HEURISTICS = (
     Heuristic(matvec, is_last=True),
     Heuristic(grouping, is_last=True),
+    Heuristic(rows),  # before all that would upcast one of their loops without the others
     Heuristic(tile),  # before all that would upcast its rows and columns otherwise
     Heuristic(staging),  # of what tile made
     Heuristic(vectorize),

@@ -45,8 +45,18 @@ class Draft:
         if opt.why_illegal(self.kernel, self.target) is not None:
             return None
         after = replace(self, kernel=opt.apply(self.kernel))
-        is_large = self.nodes * after.upcasts() > self.options.max_nodes // _SPARE
+        is_large = self.is_too_large(after.upcasts())
         return None if is_large and after.upcasts() > self.upcasts() else after
+
+    def is_too_large(self, copies: int) -> bool:
+        """Whether so many copies of the innermost statement come near the limit of nodes."""
+        return self.nodes * copies > self.options.max_nodes // _SPARE
+
+    def legally(self, opt: Opt) -> "Draft":
+        """The draft with one more opt where it is legal, however large: the caller has counted."""
+        if opt.why_illegal(self.kernel, self.target) is not None:
+            return self
+        return replace(self, kernel=opt.apply(self.kernel))
 
     def or_else(self, opt: Opt) -> "Draft":
         """The draft with one more opt where it is legal, else as it is."""

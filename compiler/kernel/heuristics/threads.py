@@ -2,6 +2,7 @@
 
 from compiler.ir import AxisKind
 from compiler.kernel.heuristics.draft import Draft, size_of
+from compiler.kernel.heuristics.rows import inside_rows
 from compiler.kernel.opts import Swap
 
 
@@ -15,5 +16,6 @@ def threads(draft: Draft) -> Draft:
     fewest = draft.options.threaded
     if not axes or size_of(axes[0]) >= fewest:
         return draft
-    longer = [axis for axis in axes if size_of(axis) >= fewest]
+    along = inside_rows(draft.kernel)  # outside, a row would be reduced for each of its places
+    longer = [axis for axis in axes if size_of(axis) >= fewest and axis.origin not in along]
     return draft.or_else(Swap(axes[0].name, longer[0].name)) if longer else draft

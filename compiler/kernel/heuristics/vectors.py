@@ -14,7 +14,7 @@ from compiler.kernel.heuristics.product import Product, find_product
 from compiler.kernel.kernel import iterations, reduces
 from compiler.kernel.opts import Unroll, Upcast
 
-_CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
+CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
 _FEWEST_LANES = 4  # below, sums in lanes cost more than they save
 _FOLDED = 2  # steps that adding up one lane after the loop takes
 _SQUARE = 8  # lines of a transposition that are read and written together
@@ -25,32 +25,32 @@ def vectorize(draft: Draft) -> Draft:
     if not draft.has_tiles or draft.has_lanes:
         return draft
     ranked = [
-        (_score(draft, axis), not axis.is_reduce, place, axis)
+        (score(draft, axis), not axis.is_reduce, place, axis)
         for place, axis in enumerate(draft.kernel.axes)
-        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and _lanes(draft, axis)
+        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and lanes_of(draft, axis)
     ]
     worthy = [entry for entry in ranked if entry[0] > 0]
     if not worthy:
         return draft
     axis = max(worthy, key=lambda entry: entry[:3])[3]
     if not axis.is_reduce:
-        return draft.or_else(Upcast(axis.name, _lanes(draft, axis)))
-    return _chains(draft.or_else(Unroll(axis.name, _lanes(draft, axis))))
+        return draft.or_else(Upcast(axis.name, lanes_of(draft, axis)))
+    return _chains(draft.or_else(Unroll(axis.name, lanes_of(draft, axis))))
 
 
-def _score(draft: Draft, axis: Axis) -> int:
+def score(draft: Draft, axis: Axis) -> int:
     """Elements in contiguous accesses less those in scattered ones.
 
     What is read for every term of a sum weighs more than what is read or written once for all.
     """
-    score = 0
+    total = 0
     for access in draft.accesses:
         stride = draft.stride(access, axis)
         if stride == 1 and axis.origin not in access.masked:
-            score += _elements(draft, access)
+            total += _elements(draft, access)
         elif stride != 0:
-            score -= _elements(draft, access)
-    return score
+            total -= _elements(draft, access)
+    return total
 
 
 def _elements(draft: Draft, access: Access) -> int:
@@ -59,14 +59,14 @@ def _elements(draft: Draft, access: Access) -> int:
     return iterations(tuple([axis for axis in axes if draft.stride(access, axis) != 0]))
 
 
-def _lanes(draft: Draft, axis: Axis) -> int:
+def lanes_of(draft: Draft, axis: Axis) -> int:
     """The divisor of the axis that takes the fewest vectors per element; 0 if there is none.
 
     Outputs that are sums take several vectors: then as many sums are under way.
     """
     lanes = draft.options.vector_lanes
     is_sum = not axis.is_reduce and bool(reduces(draft.kernel))
-    amounts = divisors(size_of(axis), lanes * _CHAINS if is_sum else lanes)
+    amounts = divisors(size_of(axis), lanes * CHAINS if is_sum else lanes)
     amounts = [n for n in amounts if n <= draft.target.capabilities.max_upcast]
     if axis.is_reduce:
         amounts = [amount for amount in amounts if amount >= _FEWEST_LANES]
@@ -77,7 +77,7 @@ def _chains(draft: Draft) -> Draft:
     """UPCAST output axes so that several sums are under way, two of a product: loads are reused."""
     product = find_product(draft)
     for axis in _sides(draft, product) if product else draft.loops(AxisKind.GLOBAL)[-1:]:
-        amounts = divisors(size_of(axis), _CHAINS)
+        amounts = divisors(size_of(axis), CHAINS)
         if amounts:
             draft = draft.or_else(Upcast(axis.name, amounts[-1]))
     return draft
@@ -112,8 +112,8 @@ def worth_in_lanes(draft: Draft, product: Product) -> float:
             draft.stride(each, axis) == 1 and axis.origin not in each.masked for each in accesses
         )
     ]
-    lanes = max([_lanes(draft, axis) for axis in terms], default=0)
-    chains = [divisors(size_of(axis), _CHAINS) for axis in _sides(draft, product)]
+    lanes = max([lanes_of(draft, axis) for axis in terms], default=0)
+    chains = [divisors(size_of(axis), CHAINS) for axis in _sides(draft, product)]
     if not lanes or len(chains) < 2:
         return 0.0
     rows, columns = [max(amounts, default=1) for amounts in chains]

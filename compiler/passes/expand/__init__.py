@@ -8,6 +8,7 @@ from compiler.ir import DType, Node, Op, const, intern
 from compiler.passes.context import Context
 from compiler.passes.expand.folds import folds
 from compiler.passes.expand.fragments import elements, fragments
+from compiler.passes.expand.join import join_lanes
 from compiler.passes.expand.lanes import COLLECTORS, choose_vector_axis, find_lanes, too_large
 from compiler.passes.expand.layout import (
     EACH,
@@ -33,6 +34,9 @@ def expand(root: Node, context: Context) -> Node:
     if not lanes.axes:
         return root
     axis = choose_vector_axis(order, lanes, context.builder)
+    joined = join_lanes(order, lanes, axis)
+    if joined:
+        return expand(context.builder.rebuild(root, joined), context)
     chunks = cut(axis, lanes, context.target.capabilities.vector_widths)
     layout = Layout(lanes, axis, chunks, context.target.capabilities.bool_vectors)
     forms = needed_forms(order, layout)

@@ -94,8 +94,8 @@ def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int |
     """
     accesses = [node for node in order if node.op in _ACCESSES and node.src[0].op in ARRAYS]
     scores = [_score(accesses, axis, lanes, b) for axis in range(len(lanes.axes))]
-    barred = _barred(order, lanes)
-    free = [axis for axis in range(len(lanes.axes)) if not barred >> axis & 1]
+    held = barred(order, lanes)
+    free = [axis for axis in range(len(lanes.axes)) if not held >> axis & 1]
     worthy = [axis for axis in free if scores[axis][0]]
     if not worthy:  # next best: neighbours with gates of their own
         worthy = [axis for axis in free if scores[axis][1]]
@@ -124,7 +124,7 @@ def _elements(accesses: Sequence[Node], axis: int, lanes: Lanes) -> int:
     return total
 
 
-def _barred(order: Sequence[Node], lanes: Lanes) -> int:
+def barred(order: Sequence[Node], lanes: Lanes) -> int:
     """The axes of operands of tensor cores, which are vectors already: a bit set."""
     bits = 0
     for node in order:
