@@ -10,6 +10,7 @@ from compiler.backends import Device, Launch, Program, open_device
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
+from replay.metrics import compare_code
 from replay.outcome import Numerics
 from replay.subject import Checked, RefusedError, Where
 from replay.verify import verify
@@ -41,12 +42,14 @@ class KernelChecker:
             verdict = verify(new, device, seed, old=before)
         except CompilerError as error:
             raise RefusedError(Where.COMPILING, str(error)) from None
+        code = None if before is None else _machine_code(device, new, before)
         return Checked(
             numerics=verdict.numerics,
             reason=verdict.reason,
             weak=verdict.weak,
             digest=verdict.digest,
-            machine_code=None if before is None else _machine_code(device, new, before),
+            machine_code=None if code is None else "equal" if code[0] == code[1] else "differs",
+            metrics={} if code is None else compare_code(*code),
         )
 
 
@@ -56,13 +59,15 @@ def _why_unlike(device: Device, target: Target) -> str | None:
     return None if judge is None else judge(target)
 
 
-def _machine_code(device: Device, new: Compiled, old: Compiled) -> str | None:
-    """Whether two programs become the same instructions, on a device that can show them."""
+def _machine_code(device: Device, new: Compiled, old: Compiled) -> tuple[str, str] | None:
+    """The instructions of the old program and of the new, on a device that can show them."""
     assembly: Callable[[Program], str] | None = getattr(device, "assembly", None)
     if assembly is None:
         return None
-    texts = [assembly(each.program).replace(each.program.name, "kernel") for each in (new, old)]
-    return "equal" if texts[0] == texts[1] else "differs"
+    before, after = [
+        assembly(each.program).replace(each.program.name, "kernel") for each in (old, new)
+    ]
+    return before, after
 
 
 def open_ahead(payload: bytes) -> bytes:

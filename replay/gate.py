@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from corpus import SHORT_KEY
+from replay import metrics
 from replay.approvals import Ledger
 from replay.diff import digest_of
 from replay.outcome import NO_ANSWER, Numerics, Outcome, Result, kind_of
@@ -15,10 +17,11 @@ _NEVER_APPROVED = (*NO_ANSWER, Outcome.NONDETERMINISTIC)
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """The verdict, and each reason against it in one line."""
+    """The verdict, each reason against it in one line, and the keys of what the policy refuses."""
 
     passed: bool
     why: tuple[str, ...]
+    refused: tuple[str, ...] = ()
 
 
 def with_approvals(results: Sequence[Result], ledger: Ledger) -> tuple[Result, ...]:
@@ -29,17 +32,26 @@ def with_approvals(results: Sequence[Result], ledger: Ledger) -> tuple[Result, .
     )
 
 
+def with_growth(results: Sequence[Result], policy: Policy) -> tuple[Result, ...]:
+    """Measure what differs, and mark what grew beyond what the policy allows."""
+    if all(result.old is None or result.new is None for result in results):
+        return tuple(results)
+    return metrics.guarded(metrics.measured(results), policy)
+
+
 def pass_or_fail(
     results: Sequence[Result], policy: Policy, *, lost: int = 0, damage: Sequence[str] = ()
 ) -> Gate:
     """Apply the policy to every result and to the whole."""
     why: list[str] = []
     counts = Counter((each.outcome, each.numerics, each.approval is None) for each in results)
-    refused: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
     for (outcome, numerics, is_open), count in counts.items():
         if not _allows(policy, outcome, numerics, is_approved=not is_open):
-            refused[kind_of(outcome, numerics)] += count
-    why += [f"{count} {_records(count)} {kind}" for kind, count in sorted(refused.items())]
+            kinds[kind_of(outcome, numerics)] += count
+    why += [f"{count} {_records(count)} {kind}" for kind, count in sorted(kinds.items())]
+    beyond = [result for result in results if result.excess is not None and result.is_beyond]
+    why += _growth(beyond)
     replayed = sum(n for (outcome, _, _), n in counts.items() if outcome not in _NOT_REPLAYED)
     minimum = minimum_of(policy, total=len(results))
     if replayed < minimum:
@@ -47,11 +59,27 @@ def pass_or_fail(
     if lost and not policy.allow_incomplete:
         why.append(f"the corpus is incomplete: {lost} {_records(lost)} lost since it was captured")
     why += [f"the corpus is damaged: {line}" for line in damage]
-    return Gate(passed=not why, why=tuple(why))
+    keys: tuple[str, ...] = ()
+    if kinds or beyond:  # else none is refused, and there may be 100,000
+        keys = tuple(result.key for result in results if not is_allowed(result, policy))
+    return Gate(passed=not why, why=tuple(why), refused=keys)
 
 
 def is_allowed(result: Result, policy: Policy) -> bool:
     """Whether one result passes."""
+    return not result.is_beyond and _is_kind_allowed(result, policy)
+
+
+def _growth(beyond: Sequence[Result]) -> list[str]:
+    """The line on kernels that do more work than the policy lets them, with the first of them."""
+    if not beyond:
+        return []
+    first, count = beyond[0], len(beyond)
+    example = f"{first.key[:SHORT_KEY]} {first.name}: {first.excess}"
+    return [f"{count} {_records(count)} beyond the limits of growth, as {example}"]
+
+
+def _is_kind_allowed(result: Result, policy: Policy) -> bool:
     is_approved = result.approval is not None
     return _allows(policy, result.outcome, result.numerics, is_approved=is_approved)
 

@@ -109,6 +109,7 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 is_weak=checked.weak is not None,
                 digest=checked.digest,
                 machine_code=checked.machine_code,
+                metrics=checked.metrics,
             )
         case Raised(error=error, traceback=traceback):
             return _ended_badly(result, f"running it raises {error}", traceback)

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from corpus import Stored
-from replay import checking
+from replay import checking, metrics
 from replay.journal import Entry, Phase
 from replay.judge import with_numerics
 from replay.outcome import CHANGED, Facet, Outcome
 from replay.plan import Extent, Plan, Progress, Replayed, Source, restored
 from replay.recompile import Mode
-from replay.wire import Done
+from replay.wire import Call, Done
 from replay.workers import Job, Reply
 
 
@@ -19,7 +19,8 @@ def check_numbers(source: Source, plan: Plan, found: Replayed, progress: Progres
     keys = [key for key in _to_verify(plan, found) if not restored(Phase.RUN, key, plan, found)]
     backends = sorted({found.results[key].target.partition("/")[0] for key in keys})
     imports = (*plan.crew.imports, "replay.checker")
-    crew = replace(plan.crew, imports=imports, warm_up=checking.warm_up(backends))
+    warm_up = (*checking.warm_up(backends), *(_modelling(plan) if keys else ()))
+    crew = replace(plan.crew, imports=imports, warm_up=warm_up)
     alone: list[str] = []
     jobs = _check_jobs(source, plan, found, keys, with_old=True)
     for done, (job, reply) in enumerate(plan.run_jobs(jobs, crew), 1):
@@ -32,6 +33,12 @@ def check_numbers(source: Source, plan: Plan, found: Replayed, progress: Progres
     jobs = _check_jobs(source, plan, found, alone, with_old=False)
     for job, reply in plan.run_jobs(jobs, crew):
         _note(job.tag.key, reply, plan, found)
+
+
+def _modelling(plan: Plan) -> tuple[Call, ...]:
+    """The call that tells workers where llvm-mca is, if it is anywhere."""
+    tool = metrics.find_tool(plan.crew.environ)
+    return () if tool is None else (Call("replay.metrics:use_tool", tool.encode()),)
 
 
 def _note(key: str, reply: Reply, plan: Plan, found: Replayed) -> None:

@@ -1,10 +1,15 @@
 """What replay says of one record: exactly one outcome, and beside it what its numbers showed."""
 
+from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
 
 from replay.artefact import Artefact
+
+Number = int | float | None
+Pair = tuple[Number, Number]
+"""A metric of the old kernel and of the new one; None where it is not known."""
 
 
 class Outcome(Enum):
@@ -76,11 +81,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     new: Artefact | None = None
     cluster: int | None = None
     approval: str | None = None  # why a difference was approved
+    metrics: Mapping[str, Pair] = {}  # by name, of a kernel that differs
+    excess: str | None = None  # by how much it exceeds what the policy lets a kernel grow
 
     @property
     def kind(self) -> str:
         """Outcome and numerics in one word each, as policies name them."""
         return kind_of(self.outcome, self.numerics)
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it grew too much, and nobody has approved this very difference."""
+        return self.excess is not None and self.approval is None
 
 
 def kind_of(outcome: Outcome, numerics: Numerics | None) -> str:

@@ -18,7 +18,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `allow` names outcomes, or pairs as in "code/exact". `numerics` names verdicts that pass beside
     an outcome that does. `minimum` is how many records must have been compiled: a count, a share
     such as "95%", or "all". `subject` is a compiler of another kind: module:object, or
-    file.py:object in or below the directory of the policy.
+    file.py:object in or below the directory of the policy. A changed kernel may run at most
+    `iterations_factor` times as many loop iterations as before, and load at most `loads_factor`
+    times as many elements for each one it writes; `inf` is no limit.
     """
 
     allow: tuple[str, ...] = (Outcome.SAME.value, Outcome.RENAMED.value)
@@ -27,6 +29,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     approvals: str = "replay-approvals.txt"
     allow_incomplete: bool = False
     subject: str | None = None
+    iterations_factor: float = 2.0
+    loads_factor: float = 2.0
 
 
 DEFAULT = Policy()
@@ -54,6 +58,14 @@ def parse_policy(table: Mapping[str, object], where: str) -> Policy:
     for number, name in enumerate(policy.allow):
         if (why := _why_unknown(name)) is not None:
             raise PolicyError(f"policy {where}: {TABLE}.allow[{number}]: {why}")
+    for name, factor in (
+        ("iterations_factor", policy.iterations_factor),
+        ("loads_factor", policy.loads_factor),
+    ):
+        if not factor >= 1:  # nan is no number of times either
+            raise PolicyError(
+                f"policy {where}: {TABLE}.{name}: is {factor:g}; use 1 or more, inf for no limit"
+            )
     minimum_of(policy, total=0, where=where)
     return policy
 

@@ -23,7 +23,7 @@ from replay.approvals import read_ledger
 from replay.cluster import with_clusters
 from replay.errors import ReplayError
 from replay.fresh import compare
-from replay.gate import pass_or_fail, with_approvals
+from replay.gate import pass_or_fail, with_approvals, with_growth
 from replay.outcome import Outcome, Result
 from replay.plan import Source
 from replay.policy import read_policy
@@ -76,7 +76,8 @@ def compare_with(
     with open_reader(baseline) as old, open_reader(fresh, allow_empty=True) as new:
         found = compare(Source.every(old), new)
         placed = [result for each in found.ordered() if (result := _placed(each, scope))]
-        results, clusters = with_clusters(with_approvals(placed, ledger))
+        grown = with_growth(placed, policy)
+        results, clusters = with_clusters(with_approvals(grown, ledger))
         damage = (*old.why_damaged(), *new.why_damaged())
         return Report(
             corpus=str(baseline),

@@ -2,23 +2,24 @@
 
 import importlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from corpus import Reader, Selection, open_reader, select
+from replay import metrics
 from replay.approvals import read_ledger
 from replay.cluster import with_clusters
 from replay.environment import without_capture
 from replay.errors import ReplayError, UsageError
 from replay.fingerprint import Memory, cache_path, identity_of
 from replay.fresh import compare
-from replay.gate import Gate, pass_or_fail, with_approvals
+from replay.gate import Gate, pass_or_fail, with_approvals, with_growth
 from replay.invocation import Invocation
 from replay.journal import Journal
-from replay.outcome import Outcome
+from replay.outcome import Outcome, Result
 from replay.patched import compile_ahead
 from replay.plan import Extent, Plan, Progress, Replayed, Runner, Source
 from replay.policy import Policy, read_policy
@@ -254,7 +255,8 @@ def _report(
     total: int,
 ) -> Report:
     ledger = read_ledger(request.policy.parent / policy.approvals, invocation.today)
-    results, clusters = with_clusters(with_approvals(found.ordered(), ledger))
+    grown = with_growth(found.ordered(), policy)
+    results, clusters = with_clusters(with_approvals(grown, ledger))
     is_part = request.fresh is None and len(results) < total
     is_shard = request.shard != WHOLE
     gate = pass_or_fail(results, policy, lost=reader.lost, damage=found.damage)
@@ -267,7 +269,7 @@ def _report(
         gate=gate if results or not is_shard else Gate(passed=True, why=()),
         compiles=found.compiles,
         selected_from=total if is_part else None,
-        notes=tuple(_notes(found, is_kept=request.fresh is None)),
+        notes=(*_notes(found, is_kept=request.fresh is None), *_missing_tool(results, invocation)),
         is_interrupted=found.is_interrupted,
         shard=str(request.shard) if is_shard else None,
         corpus_digest=_digest_of_keys(reader) if is_shard else None,
@@ -295,3 +297,11 @@ def _notes(found: Replayed, *, is_kept: bool) -> list[str]:
     if found.is_interrupted and is_kept:
         notes.append("run it again with --resume to go on from here")
     return notes
+
+
+def _missing_tool(results: Sequence[Result], invocation: Invocation) -> list[str]:
+    """One line where cycles of changed machine code are missing for want of a tool."""
+    is_wanted = any(result.machine_code == "differs" for result in results)
+    if not is_wanted or metrics.find_tool(invocation.environ) is not None:
+        return []
+    return ["no cycles: llvm-mca is not installed (apt install llvm)"]

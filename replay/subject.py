@@ -9,6 +9,7 @@ of which kind it is: no corpus can name code to be imported.
 import importlib
 import importlib.util
 import sys
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ import msgspec
 
 from corpus import KernelRecord, Opt
 from replay.artefact import Artefact
-from replay.outcome import Numerics
+from replay.outcome import Numerics, Pair
 
 SUBJECTS: tuple[tuple[str, str, str], ...] = (
     # the `kind` of its records, the module that has `SUBJECT`, the one that has `CHECKER`
@@ -79,6 +80,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     weak: str | None = None
     digest: str | None = None
     machine_code: str | None = None  # "equal" or "differs" from the old kernel's, where known
+    metrics: Mapping[str, Pair] = {}  # of the machine code, old and new
 
 
 class Checker(Protocol):

@@ -8,7 +8,7 @@ from jinja2 import Environment
 from replay.artefact import Artefact
 from replay.diff import hunks, show_opts, stages_like
 from replay.outcome import Outcome, Result
-from replay.reports.model import Report, more_about, short
+from replay.reports.model import Report, more_about, short, trouble
 
 _SHOWN_CLUSTERS = 50
 _SHOWN_LINES = 400
@@ -120,7 +120,7 @@ def _data(report: Report) -> str:
             result.outcome.value,
             result.numerics.value if result.numerics else "",
             result.cluster,
-            result.numerics_reason or result.reason or "",
+            trouble(result),
             result.test_id or "",
             more_about(report, result),
         ]

@@ -36,6 +36,33 @@ class ClusterObject(_Object, frozen=True, kw_only=True):
     keys: tuple[Key, ...]
 
 
+class MetricObject(_Object, frozen=True, kw_only=True):
+    """One metric of all kernels that differ and were measured."""
+
+    name: str
+    unit: str
+    better: Annotated[str, Meta(description="`lower`, `higher` or `neither`")]
+    meaning: str
+    compared: Annotated[Count, Meta(description="kernels measured on both sides")]
+    affected: Annotated[Count, Meta(description="of those: the metric differs")]
+    helped: Count
+    hurt: Count
+    other_loops: Annotated[
+        Count, Meta(description="kernels left out: other loops, so that static counts say nothing")
+    ]
+    gained: Annotated[Count, Meta(description="kernels known on the new side only")]
+    lost: Annotated[Count, Meta(description="kernels known on the old side only")]
+    old_total: float
+    new_total: float
+    ratio: Annotated[float | None, Meta(description="geometric mean of new / old")]
+    worst: Annotated[Key | None, Meta(description="the kernel that it hurt most")]
+
+
+class PairObject(_Object, frozen=True, kw_only=True):
+    old: int | float | None
+    new: int | float | None
+
+
 class RecordObject(_Object, frozen=True, kw_only=True):
     key: Key
     name: str
@@ -50,6 +77,8 @@ class RecordObject(_Object, frozen=True, kw_only=True):
     machine_code: str | None
     cluster: int | None
     approved: str | None
+    metrics: Annotated[dict[str, PairObject], Meta(description="metric to values, if it differs")]
+    excess: Annotated[str | None, Meta(description="how it grew beyond what the policy allows")]
     reason: str | None
     log: str
     more: Annotated[str, Meta(description="the command that shows more")]
@@ -68,6 +97,7 @@ class Document(_Object, frozen=True, kw_only=True):
     numerics: Annotated[dict[str, Count], Meta(description="verdict to count")]
     weak: Count
     machine_code: dict[str, Count]
+    metrics: tuple[MetricObject, ...]
     compiles: Count
     interrupted: bool
     notes: tuple[str, ...]
@@ -88,6 +118,7 @@ def render(report: Report) -> str:
         numerics=report.numerics,
         weak=report.weak,
         machine_code=report.machine_code,
+        metrics=tuple(MetricObject(**msgspec.structs.asdict(each)) for each in report.metrics),
         compiles=report.compiles,
         interrupted=report.is_interrupted,
         notes=tuple(report.notes),
@@ -132,6 +163,8 @@ def _record(report: Report, result: Result) -> RecordObject:
         machine_code=result.machine_code,
         cluster=result.cluster,
         approved=result.approval,
+        metrics={name: PairObject(old=a, new=b) for name, (a, b) in result.metrics.items()},
+        excess=result.excess,
         reason=result.reason,
         log=result.log[-_SHOWN_LOG:],
         more=more_about(report, result),

@@ -4,7 +4,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from replay.diff import unified
 from replay.outcome import NO_ANSWER, Outcome, Result
-from replay.reports.model import Report, more_about, short
+from replay.reports.model import Report, metrics_text, more_about, short, trouble
 
 _SHOWN_LINES = 60
 
@@ -13,8 +13,9 @@ def render(report: Report) -> str:
     """The report as one XML document."""
     suite = TestSuite("replay")
     suite.hostname = ""
+    refused = frozenset(report.gate.refused)
     for result in report.results:
-        suite.add_testcase(_case(report, result))
+        suite.add_testcase(_case(report, result, is_refused=result.key in refused))
     document = JUnitXml("replay")
     document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]  # junitparser's
@@ -22,7 +23,7 @@ def render(report: Report) -> str:
     return text.decode() + "\n"
 
 
-def _case(report: Report, result: Result) -> TestCase:
+def _case(report: Report, result: Result, *, is_refused: bool) -> TestCase:
     case = TestCase(f"{result.name} {short(result.key)}", f"replay.{result.target}")
     if result.outcome is Outcome.SKIPPED:
         case.result = [Skipped(result.reason or "skipped")]
@@ -30,17 +31,16 @@ def _case(report: Report, result: Result) -> TestCase:
         entry = Error(f"{result.outcome.value}: {_printable(result.reason)}", result.outcome.value)
         entry.text = _printable(f"{result.log}\n{more_about(report, result)}")
         case.result = [entry]
-    elif result.outcome not in (Outcome.SAME, Outcome.RENAMED) or result.numerics_reason:
-        case.result = [] if result.approval else [_failure(report, result)]
+    elif is_refused:
+        case.result = [_failure(report, result)]
     return case
 
 
 def _failure(report: Report, result: Result) -> Failure:
-    reason = result.numerics_reason or result.reason
-    entry = Failure(f"{result.kind}: {_printable(reason)}", result.outcome.value)
-    body = ""
+    entry = Failure(f"{result.kind}: {_printable(trouble(result))}", result.outcome.value)
+    body = metrics_text(result)
     if result.old is not None and result.new is not None:
-        body = unified(result.old.source, result.new.source, max_lines=_SHOWN_LINES)
+        body += unified(result.old.source, result.new.source, max_lines=_SHOWN_LINES)
     entry.text = _printable(f"{body}\n{more_about(report, result)}")
     return entry
 

@@ -2,7 +2,7 @@
 
 from replay.diff import unified
 from replay.outcome import Result
-from replay.reports.model import Report, failures, more_about, short
+from replay.reports.model import Report, failures, more_about, short, trouble
 
 _SHOWN_CLUSTERS = 20
 _SHOWN_FAILURES = 20
@@ -18,8 +18,23 @@ def render(report: Report) -> str:
     lines += ["", "| outcome | records |", "|---|---:|"]
     lines += [f"| {name} | {count} |" for name, count in report.totals.items() if count]
     lines += [f"| numerics {name} | {count} |" for name, count in report.numerics.items()]
-    lines += ["", *_clusters(report), *_failures(report)]
+    lines += ["", *_metrics(report), *_clusters(report), *_failures(report)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _metrics(report: Report) -> list[str]:
+    """The metrics that differ for some kernel."""
+    moved = [summary for summary in report.metrics if summary.affected or summary.lost]
+    if not moved:
+        return []
+    head = ["| metric | unit | affected | helped | hurt | before | after | mean |"]
+    rows = [
+        f"| {each.name} | {each.unit} | {each.affected} of {each.compared} | {each.helped}"
+        f" | {each.hurt} | {each.old_total:,.10g} | {each.new_total:,.10g}"
+        f" | {'' if each.ratio is None else f'x{each.ratio:.3f}'} |"
+        for each in moved
+    ]
+    return [*head, "|---|---|---:|---:|---:|---:|---:|---:|", *rows, ""]
 
 
 def _clusters(report: Report) -> list[str]:
@@ -48,8 +63,13 @@ def _failures(report: Report) -> list[str]:
 
 
 def _row(report: Report, result: Result) -> str:
-    reason = result.numerics_reason or result.reason or ""
-    cells = (short(result.key), result.name, result.kind, reason, f"`{more_about(report, result)}`")
+    cells = (
+        short(result.key),
+        result.name,
+        result.kind,
+        trouble(result),
+        f"`{more_about(report, result)}`",
+    )
     return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
 
 

@@ -3,12 +3,17 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from replay import metrics
 from replay.cluster import Cluster
 from replay.gate import Gate
-from replay.outcome import NO_ANSWER, Numerics, Outcome, Result
+from replay.outcome import NO_ANSWER, Number, Numerics, Outcome, Result
+
+if TYPE_CHECKING:
+    from replay.metrics import Summary
 
 SCHEMA = 1
 _SHORT = 12
@@ -54,6 +59,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """`equal` and `differs` to count, for changed kernels whose instructions are known."""
         counts = Counter(result.machine_code for result in self.results if result.machine_code)
         return dict(sorted(counts.items()))
+
+    @cached_property
+    def metrics(self) -> "tuple[Summary, ...]":
+        """What the change does to each metric of the kernels that differ."""
+        is_measured = any(result.metrics for result in self.results)
+        return metrics.summarize(self.results) if is_measured else ()
 
     @cached_property
     def weak(self) -> int:
@@ -103,18 +114,64 @@ def more_about(report: Report, result: Result) -> str:
     return " ".join(part for part in (f"replay {command}", key, options) if part)
 
 
+def trouble(result: Result) -> str:
+    """Why a result is bad, in one line: wrong numbers first, then too much work."""
+    if result.numerics is Numerics.WRONG:
+        return result.numerics_reason or ""
+    excess = result.excess if result.is_beyond else None
+    return excess or result.numerics_reason or result.reason or ""
+
+
+def metric_text(summary: "Summary") -> str:
+    """What a change does to one metric: `12 helped, 3 hurt of 20, mean x0.921 (5,321 -> 4,902)`."""
+    words = [f"{summary.helped:,} helped, {summary.hurt:,} hurt"]
+    if summary.better == "neither":
+        words = [f"{summary.affected:,} differ"]
+    words.append(f"of {summary.compared:,}")
+    if summary.gained or summary.lost:
+        words.append(f"({summary.gained:,} gained, {summary.lost:,} lost)")
+    if summary.ratio is not None:
+        words[-1] += ","
+        words.append(f"mean x{summary.ratio:.3g}")
+    if "/" not in summary.unit:  # a sum of shares means nothing
+        words.append(f"({summary.old_total:,.10g} -> {summary.new_total:,.10g})")
+    return " ".join(words)
+
+
+def metrics_text(result: Result) -> str:
+    """The metrics of one kernel that differ, a line each: `iterations 64 -> 128`."""
+    differing = [(name, pair) for name, pair in result.metrics.items() if pair[0] != pair[1]]
+    return "".join(f"{name} {_number(old)} -> {_number(new)}\n" for name, (old, new) in differing)
+
+
+def _number(value: Number) -> str:
+    return "unknown" if value is None else f"{value:,.10g}"
+
+
+def left_out(report: Report) -> str | None:
+    """What the static counts of a report leave out, in a sentence."""
+    count = max((summary.other_loops for summary in report.metrics), default=0)
+    if not count:
+        return None
+    noun = "kernel" if count == 1 else "kernels"
+    return f"counts of instructions leave out {count:,} {noun} whose loops differ"
+
+
 def quoted(text: str) -> str:
     """A word as a shell reads it."""
     return text if text and all(c.isalnum() or c in "/._-+:=@" for c in text) else repr(text)
 
 
 def failures(report: Report) -> Sequence[Result]:
-    """Results with no answer, or a wrong one; the worst first."""
+    """Results with no answer, a wrong one, or too much work for it; the worst first."""
     order = list(Outcome)
+    chosen = [result for result in report.results if result.is_beyond or not _is_answer(result)]
+    return sorted(
+        chosen, key=lambda result: (_is_answer(result), order.index(result.outcome), result.key)
+    )
+
+
+def _is_answer(result: Result) -> bool:
+    """Whether all that is wrong with a result is how much work it does."""
     bad = (*NO_ANSWER, Outcome.NONDETERMINISTIC)
-    chosen = [
-        result
-        for result in report.results
-        if result.outcome in bad or result.numerics is Numerics.WRONG
-    ]
-    return sorted(chosen, key=lambda result: (order.index(result.outcome), result.key))
+    return result.outcome not in bad and result.numerics is not Numerics.WRONG

@@ -8,7 +8,7 @@ import msgspec
 from replay.approvals import Ledger
 from replay.cluster import with_clusters
 from replay.errors import ReplayError
-from replay.gate import pass_or_fail, with_approvals
+from replay.gate import pass_or_fail, with_approvals, with_growth
 from replay.outcome import Result
 from replay.policy import Policy
 from replay.reports.model import Report
@@ -53,7 +53,7 @@ def merge_parts(parts: Sequence[Report], policy: Policy, ledger: Ledger) -> Repo
                 raise ReplayError(f"record {result.key[:12]} is in two parts; replay them anew")
             results[result.key or f"~{len(results)}"] = result
     ordered = tuple(results[key] for key in sorted(results))
-    marked, clusters = with_clusters(with_approvals(ordered, ledger))
+    marked, clusters = with_clusters(with_approvals(with_growth(ordered, policy), ledger))
     return msgspec.structs.replace(
         first,
         results=marked,

@@ -4,7 +4,7 @@ import json
 
 from replay.cluster import Cluster
 from replay.outcome import Outcome
-from replay.reports.model import Report, failures, more_about, short
+from replay.reports.model import Report, failures, more_about, short, trouble
 
 _ERRORS = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.ERROR, Outcome.UNREADABLE)
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -18,7 +18,7 @@ def render(report: Report) -> str:
     results += [
         _result(
             result.kind,
-            f"{short(result.key)} {result.name}: {result.numerics_reason or result.reason or ''}",
+            f"{short(result.key)} {result.name}: {trouble(result)}",
             more_about(report, result),
             report.corpus,
             is_error=True,

@@ -1,12 +1,21 @@
 """The report on a terminal: one screen, even if every kernel changed."""
 
 from replay.outcome import Numerics, Outcome
-from replay.reports.model import Report, failures, more_about, short
+from replay.reports.model import (
+    Report,
+    failures,
+    left_out,
+    metric_text,
+    more_about,
+    short,
+    trouble,
+)
 from replay.reports.styled import Text
 from replay.text import one_line
 
-_SHOWN_CLUSTERS = 6
-_SHOWN_FAILURES = 6
+_SHOWN_CLUSTERS = 5
+_SHOWN_FAILURES = 5
+_SHOWN_METRICS = 5
 _GOOD = (Outcome.SAME, Outcome.RENAMED)
 _STYLES = {
     Outcome.SAME: "green",
@@ -60,6 +69,21 @@ def _machine_code(report: Report) -> list[Text]:
     return [Text(f"  machine code of changed kernels: {counts}")] if counts else []
 
 
+def _metrics(report: Report) -> list[Text]:
+    """Metrics that the change helped or hurt; all of them are in the other formats."""
+    moved = [each for each in report.metrics if each.helped or each.hurt or each.lost]
+    lines = []
+    for summary in moved[:_SHOWN_METRICS]:
+        style = "yellow" if summary.hurt or summary.lost else "green"
+        line = Text(f"  {summary.name.replace('_', ' ')}: ")
+        lines.append(line.append(metric_text(summary), style=style))
+    if len(moved) > _SHOWN_METRICS:
+        lines[-1].append(f"; {len(moved) - _SHOWN_METRICS} more metrics: --report json:PATH")
+    if (text := left_out(report)) is not None:
+        lines.append(Text(f"  {text}"))
+    return lines
+
+
 def _clusters(report: Report) -> list[Text]:
     by_key = {result.key: result for result in report.results}
     lines: list[Text] = []
@@ -83,9 +107,8 @@ def _failures(report: Report) -> list[Text]:
     bad = failures(report)
     lines: list[Text] = []
     for result in bad[:_SHOWN_FAILURES]:
-        reason = result.numerics_reason if result.numerics is Numerics.WRONG else result.reason
         line = Text("  ").append(f"{result.kind}", style="red")
-        said = f" {short(result.key)} {result.name} ({result.target}): {reason or ''}"
+        said = f" {short(result.key)} {result.name} ({result.target}): {trouble(result)}"
         line.append(" " + one_line(said)[:160])
         lines += [line, Text(f"      {more_about(report, result)}", style="dim")]
     if len(bad) > _SHOWN_FAILURES:
@@ -94,7 +117,7 @@ def _failures(report: Report) -> list[Text]:
 
 
 def _end(report: Report) -> list[Text]:
-    lines = [_totals(report), *_numerics(report), *_machine_code(report)]
+    lines = [_totals(report), *_numerics(report), *_machine_code(report), *_metrics(report)]
     lines += [Text(f"  note: {note}", style="magenta") for note in report.notes]
     if report.is_interrupted:
         lines.append(Text("interrupted: this report is partial", style="red"))

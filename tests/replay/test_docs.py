@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from results import changed, crashed, report, same
 
+from replay.metrics import METRICS
 from replay.outcome import Numerics, Outcome
 from replay.policy import DEFAULT, parse_policy
 from replay.reports import FORMATS, find_format
@@ -54,6 +55,12 @@ def test_an_object_that_lacks_a_field_is_no_report(field):
     del document[field]
     with pytest.raises(msgspec.ValidationError, match=field):
         msgspec.convert(document, Document)
+
+
+def test_every_metric_is_explained_with_its_unit():
+    lines = [line for line in TEXT.splitlines() if line.startswith("| ")]
+    for metric in METRICS:
+        assert f"| {metric.name} | {metric.unit} | {metric.better.value} |" in "\n".join(lines)
 
 
 def test_every_format_is_named():

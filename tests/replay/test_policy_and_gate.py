@@ -127,6 +127,9 @@ def test_a_bad_line_of_a_ledger_is_named(tmp_path, line, fact):
         ({"numerics": ["fine"]}, r"tool\.replay\.numerics\[0\]: Invalid enum value"),
         ({"minimum": "most"}, r"tool\.replay\.minimum: is 'most'"),
         ({"minimum": 0}, r"tool\.replay\.minimum: is 0"),
+        ({"iterations_factor": 0.5}, r"tool\.replay\.iterations_factor: is 0.5; use 1 or more"),
+        ({"loads_factor": "2"}, r"tool\.replay\.loads_factor: Expected `float`"),
+        ({"loads_factor": float("nan")}, r"tool\.replay\.loads_factor: is nan"),
         ({"alow": []}, r"tool\.replay: Object contains unknown field `alow`"),
     ],
 )

@@ -1,10 +1,12 @@
 import json
 import xml.etree.ElementTree as ET
 
+import msgspec
 import pytest
 from results import changed, crashed, key, report, same
 
 from replay.outcome import Numerics, Outcome, Result
+from replay.policy import Policy
 from replay.reports import FORMATS, find_format
 
 EVERYTHING = report(
@@ -73,6 +75,20 @@ def test_junit_counts_failures_errors_and_skips():
     suite = ET.fromstring(render("junit")).find("testsuite")
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "5", "failures": "2", "errors": "1", "skipped": "1"}
+
+
+def test_junit_fails_what_the_policy_refuses_and_nothing_else():
+    results = [changed(1, numerics=Numerics.EXACT), changed(2, numerics=Numerics.BOUNDED)]
+    policy = Policy(allow=("same", "code/exact"))
+    suite = ET.fromstring(render("junit", report(results, policy))).find("testsuite")
+    assert [case.find("failure") is not None for case in suite] == [False, True]
+
+
+def test_junit_passes_numbers_within_their_bound():
+    inside = msgspec.structs.replace(
+        same(1), numerics=Numerics.BOUNDED, numerics_reason="uses 3% of the bound"
+    )
+    assert ET.fromstring(render("junit", report([inside]))).get("failures") == "0"
 
 
 def test_markdown_shows_a_diff_for_each_cluster():

@@ -1,0 +1,55 @@
+"""Loops inside loops, and what happens in them: how readers of sources count."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a source does not say itself. `names` are the kernel's parameters in order."""
+
+    launch: int  # work items, or the size of the outermost loop; 1 where there is neither
+    group: tuple[int, ...]  # work items of a group, in each dimension; empty where there are none
+    names: tuple[str, ...]
+    variables: Mapping[str, int]  # the largest value of each parameter that is a number
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one launch does. `reads` and `writes` count elements of buffers, not of local memory."""
+
+    loops: int
+    iterations: int
+    reads: int
+    writes: int
+
+
+@dataclass(slots=True)
+class Nest:
+    """The loops around the line that is being read. Owned by the reader of one source."""
+
+    trips: list[int] = field(default_factory=list)
+    loops: int = 0
+    iterations: int = 0
+    reads: int = 0
+    writes: int = 0
+
+    def open(self, trips: int) -> None:
+        """Begin a loop whose body runs `trips` times."""
+        self.trips.append(max(0, trips))
+        self.loops += 1
+        self.iterations += prod(self.trips)
+
+    def close(self) -> None:
+        self.trips.pop()
+
+    def read(self, elements: int) -> None:
+        self.reads += elements * prod(self.trips)
+
+    def write(self, elements: int) -> None:
+        self.writes += elements * prod(self.trips)
+
+    def work(self) -> Work:
+        """A kernel without any loop runs its body once."""
+        return Work(self.loops, max(1, self.iterations), self.reads, self.writes)

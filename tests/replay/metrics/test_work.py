@@ -1,0 +1,80 @@
+"""Loops and elements, counted in sources."""
+
+from pathlib import Path
+
+import pytest
+from small_kernels import row_sum
+
+from compiler import compile_kernel, find_target
+from compiler.ir import parse_node
+from corpus import Selection, open_reader, select
+from replay.codec import artefact_of
+from replay.diff import artefact_of as recorded_artefact
+from replay.metrics.sizes import elements_written
+from replay.metrics.work import work_of
+from replay.subject import Detail
+
+SEEDS = Path(__file__).parents[3] / "corpus" / "seeds" / "seeds.txt"
+BACKENDS = ("llvm", "opencl")
+
+
+def work(ast, backend, opts=()):
+    return work_of(artefact_of(compile_kernel(ast, find_target(backend), opts=opts), Detail.OUTPUT))
+
+
+@pytest.fixture(scope="module")
+def seeds():
+    with open_reader(SEEDS) as reader:
+        return [recorded_artefact(item.record) for item in select(reader, Selection())]
+
+
+def test_every_seed_writes_as_many_elements_as_its_outputs_have(seeds):
+    """Loops, launches, lanes, masks and guards are all in that product."""
+    assert len(seeds) > 400
+    assert [seed.name for seed in seeds if work_of(seed).writes != elements_written(seed)] == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_sum_over_rows_is_a_loop_in_a_loop(backend):
+    found = work(row_sum(4, 32), backend)
+    assert (found.reads, found.writes, found.iterations) == (4 * 32, 4, 4 + 4 * 32)
+    assert found.loops == {"llvm": 2, "opencl": 1}[backend]  # the launch is no loop of the source
+
+
+SYMBOLIC = """ir 1
+%0 = BUFFER float32 slot=0 size=12
+%1 = VAR int64 name=n lo=1 hi=64
+%2 = CONST int64 value=12 view=none
+%3 = MUL int64 %1 %2
+%4 = BUFFER float32 slot=1 size=%3
+%5 = LOAD float32 %4 view=[(12,%1):(1,12)]
+%6 = REDUCE float32 %5 op=ADD axes=(r0)
+%7 = STORE void %0 %6 view=[(12,%1):(1,0)]
+%8 = SINK void %7 axes=(g0:12,r0:%1)
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_variable_counts_at_its_largest(backend):
+    found = work(parse_node(SYMBOLIC), backend)
+    assert (found.reads, found.iterations) == (12 * 64, 12 + 12 * 64)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_loop_whose_end_is_not_known_is_not_guessed(backend):
+    artefact = artefact_of(
+        compile_kernel(row_sum(4, 32), find_target(backend), opts=()), Detail.OUTPUT
+    )
+    source = artefact.source.replace(", 32\n", ", %what\n").replace("< 32;", "< what;")
+    assert source != artefact.source
+    unknown = type(artefact)(**{**asdict(artefact), "source": source})
+    assert work_of(unknown) is None
+
+
+def test_a_source_in_another_language_has_no_work(seeds):
+    other = type(seeds[0])(**{**asdict(seeds[0]), "source": "(module)"})
+    assert work_of(other) is None
+
+
+def asdict(artefact):
+    return {name: getattr(artefact, name) for name in artefact.__struct_fields__}
