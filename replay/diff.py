@@ -81,16 +81,19 @@ def judge(old: Artefact, new: Artefact, backend: str) -> tuple[Outcome, tuple[Fa
 
 
 def first_stage_that_differs(old: Artefact, new: Artefact) -> str | None:
-    """The pass after which two compiles parted; None where that cannot be told."""
-    stages = stages_like(old, new)
-    for (old_name, old_digest), (new_name, new_digest) in zip(old.stages, stages, strict=False):
-        if old_name != new_name:
-            return None  # another pipeline
-        if old_digest != new_digest:
-            return new_name
-    if old.stages and len(old.stages) == len(stages) and old.source != new.source:
-        return "render"
-    return None
+    """The pass after which two compiles parted; None where that cannot be told.
+
+    A pass that only one of the pipelines has is looked over: what it did shows after the next.
+    """
+    before, after = dict(old.stages), dict(stages_like(old, new))
+    shared = [name for name in before if name in after]
+    if not shared or shared != [name for name in after if name in before]:
+        return None  # another pipeline
+    for name in shared:
+        if before[name] != after[name]:
+            return name
+    is_last = shared[-1] == old.stages[-1][0] == new.stages[-1][0]
+    return "render" if is_last and old.source != new.source else None
 
 
 def stages_like(old: Artefact, new: Artefact) -> tuple[tuple[str, str], ...]:

@@ -20,13 +20,9 @@ TABLE = tomllib.loads((ROOT / "tests" / "seed_rows.toml").read_text(encoding="ut
 ROWS = range(1, 88)
 _CHOICE = "TC is applied where it is asked for; the heuristics do not choose it yet"
 _MATCH = "in place, under no test that names it yet"
-_IMAGES = "there are no image dtypes yet"
 OPEN = (
-    (25, _IMAGES),
     *[(row, _MATCH) for row in (27, 28, 29, 31)],
     *[(row, _CHOICE) for row in (40, 41)],
-    (58, _IMAGES),
-    (64, _IMAGES),
 )
 _ROWS = re.compile(r"# rows? ([\d, and]+)")  # on the line of the def, or above its decorators
 _DEF = re.compile(r"def (test_\w+)\(")

@@ -160,7 +160,8 @@ def _refuse_opaque(function: Function, program: Node) -> None:
 # --- leaves and memory ---
 
 
-def _parameter(function: Function, node: Node) -> None:
+def parameter(function: Function, node: Node) -> None:
+    """An argument by its name."""
     name = function.parameters.get(node.attr[0])
     if name is None:
         raise function.refuse(node, "is not among the arguments")
@@ -318,8 +319,8 @@ def _cast(function: Function, node: Node) -> None:
 
 HANDLERS: Mapping[Op, Handler] = {
     **dict.fromkeys(_INFIX, _infix),
-    Op.BUFFER: _parameter,
-    Op.VAR: _parameter,
+    Op.BUFFER: parameter,
+    Op.VAR: parameter,
     Op.CONST: _const,
     Op.AFTER: alias,
     Op.READ: _read,

@@ -10,6 +10,7 @@ from compiler.passes.expand import expand, too_large
 from compiler.passes.gates import gates
 from compiler.passes.group import group
 from compiler.passes.halves import halves
+from compiler.passes.images import images
 from compiler.passes.linearize import linearize
 from compiler.passes.reduce import reduce
 from compiler.passes.threads import threads
@@ -21,6 +22,7 @@ PIPELINE: tuple[Pass, ...] = (
     Pass("group", group, Spec.INDEXED, Spec.INDEXED),  # makes FOLDs, which may have lanes
     Pass("expand", expand, Spec.INDEXED, Spec.EXPANDED),  # before loops: lanes need accumulators
     Pass("reduce", reduce, Spec.EXPANDED, Spec.LOOPS),
+    Pass("images", images, Spec.LOOPS, Spec.LOOPS),  # before halves: what holds halves is known
     Pass("halves", halves, Spec.LOOPS, Spec.LOOPS),  # after reduce: accumulators are halves too
     Pass("threads", threads, Spec.LOOPS, Spec.LOOPS),  # before gates: bounds of the final indices
     Pass("gates", gates, Spec.LOOPS, Spec.LOOPS),  # makes selects of vectors for devectorize

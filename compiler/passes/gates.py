@@ -8,6 +8,7 @@ from compiler.errors import IRError
 from compiler.ir import (
     BOOL,
     INT64,
+    PLACE,
     VOID,
     DType,
     Node,
@@ -40,7 +41,7 @@ def gates(root: Node, context: Context) -> Node:
         op, src = node.op, node.src
         if not untouched(src):
             src = tuple([changed.get(child, child) for child in src])
-        if op is _READ:
+        if op is _READ and src[1].dtype is not PLACE:
             after = _read(b, node, src, guards.get(node, _NOTHING))
         elif op is _WRITE:
             after = _write(b, node, src)
@@ -111,7 +112,11 @@ def _spread(b: Builder, gate: Node, count: int) -> Node:
 def _write(b: Builder, node: Node, src: tuple[Node, ...]) -> Node:
     buffer, offset, value = src[:3]
     gate = src[3] if len(src) == 4 else None
-    if gate is None and not _is_inside(b, node, buffer, offset, value.dtype.count):
+    if (
+        gate is None
+        and offset.dtype is not PLACE
+        and not _is_inside(b, node, buffer, offset, value.dtype.count)
+    ):
         gate = _guard(b, buffer, offset, value.dtype.count)
     if gate is None or (gate.is_const and gate.value):
         return replace_src(node, src[:3])

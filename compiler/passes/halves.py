@@ -21,7 +21,7 @@ from compiler.passes.context import Context
 from compiler.rules import FORMATS, Builder, multiply_add, narrow
 
 _CAST, _WRITE, _READ, _CONST, _MULACC = Op.CAST, Op.WRITE, Op.READ, Op.CONST, Op.MULACC
-_BITCAST = Op.BITCAST
+_BITCAST, _IMAGE = Op.BITCAST, Op.IMAGE
 
 _HALVES = frozenset((FLOAT16, BFLOAT16))
 _ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
@@ -63,7 +63,7 @@ class _Halves:
         b, dtype = self.builder, node.dtype
         if node.op is _CAST or node.op is _BITCAST:
             return self.convert(node, src[0])
-        if not _is_half(dtype):
+        if not _is_half(dtype) or node.op is _IMAGE:  # of which the device makes float32 itself
             return self.user(node, src)
         if self.is_computed(dtype):
             return self.native(node, src)
@@ -174,7 +174,7 @@ class _Halves:
 def _is_exact(x: Node, target: DType) -> bool:
     """Whether every value of `x` is a half."""
     if x.dtype.is_float:
-        return False
+        return x.op is _READ and x.src[0].op is _IMAGE and x.src[0].dtype is target.scalar
     limit = _FIRST_GAP[target.scalar]
     low, high = bounds(x)
     return -limit <= low and high <= limit

@@ -6,7 +6,7 @@ from compiler.rules.builder import Builder as RuleBuilder
 from compiler.rules.decompose import FUNCTIONS, LOWERINGS, Lowering, combine, identity, lower
 from compiler.rules.fold import cast_value, constant_of
 from compiler.rules.halves import FORMATS, multiply_add, narrow
-from compiler.rules.linear import build_linear, exact_interval, exact_linear, linear
+from compiler.rules.linear import Terms, build_linear, exact_interval, exact_linear, linear
 from compiler.rules.transcendental import DECOMPOSITIONS, MAX_ULP
 
 ALL = (
@@ -42,6 +42,7 @@ __all__ = [
     "Rule",
     "RuleBuilder",
     "RulesByOp",
+    "Terms",
     "build_linear",
     "cast_value",
     "combine",

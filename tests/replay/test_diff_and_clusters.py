@@ -62,6 +62,18 @@ def test_stages_of_another_pipeline_tell_nothing():
     assert first_stage_that_differs(old, new) is None
 
 
+def test_a_pass_that_only_one_pipeline_has_is_looked_over():
+    old = artefact(stages=(("expand", "1"), ("reduce", "2"), ("linearize", "3")))
+    new = artefact(stages=(("expand", "1"), ("widen", "5"), ("reduce", "2"), ("linearize", "4")))
+    assert first_stage_that_differs(old, new) == "linearize"
+
+
+def test_passes_in_another_order_tell_nothing():
+    old = artefact(stages=(("expand", "1"), ("reduce", "2")))
+    new = artefact(stages=(("reduce", "2"), ("expand", "1")))
+    assert first_stage_that_differs(old, new) is None
+
+
 def test_kernels_that_changed_alike_are_one_cluster():
     results = [changed(n, f"  a{n} = b - {n};", f"  a{n} = b + {n};") for n in range(1, 9)]
     _, clusters = with_clusters(results)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from compiler.backends.c_like import HANDLERS, Function, Handler, Text, say_write
+from compiler.backends.opencl.pixels import image, write_pixel
 from compiler.backends.opencl.types import memory_type
 from compiler.ir import BOOL, FLOAT16, Node, Op
 
@@ -89,6 +90,9 @@ def _lane(function: Function, node: Node) -> None:
 
 
 def _write(function: Function, node: Node) -> None:
+    if node.src[0].op is Op.IMAGE:
+        write_pixel(function, node)
+        return
     buffer, offset, value = [function.operand(child) for child in node.src[:3]]
     count = node.src[2].dtype.count
     if count == 1:
@@ -105,6 +109,7 @@ SCALAR_HANDLERS: Mapping[Op, Handler] = {
     Op.LOCAL: _local,
     Op.BARRIER: _barrier,
     Op.SPECIAL: _special,
+    Op.IMAGE: image,
     Op.LANE: _lane,
     Op.WRITE: _write,
 }

@@ -31,7 +31,8 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
     stored: dict[int | str, DType] = {
         node.attr[0]: node.dtype for node in program.src if node.op is _BUFFER
     }
-    names, signature = _parameters(arguments, stored, has_half=has_half)
+    has_images = target.capabilities.images
+    names, signature = _parameters(arguments, stored, has_half=has_half, has_images=has_images)
     body = write_body(program, name, WITH_HALF if has_half else WITHOUT_HALF, names)
     group = group_size(program)
     size = ", ".join([str(group.get(dimension, 1)) for dimension in "012"])
@@ -41,14 +42,22 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
 
 
 def _parameters(
-    arguments: tuple[Argument, ...], stored: dict[int | str, DType], *, has_half: bool
+    arguments: tuple[Argument, ...],
+    stored: dict[int | str, DType],
+    *,
+    has_half: bool,
+    has_images: bool,
 ) -> tuple[dict[int | str, str], list[str]]:
     """The name of each argument in the kernel, and the declarations."""
     names = Names()
     spelled: dict[int | str, str] = {}
     declared: list[str] = []
     for argument in arguments:
-        if argument.is_buffer:
+        if argument.width is not None and has_images:
+            spelled[argument.key] = names.unique(argument.name)
+            access = "__write_only" if argument.is_written else "__read_only"
+            declared.append(f"{access} image2d_t {spelled[argument.key]}")
+        elif argument.is_buffer:
             spelled[argument.key] = names.unique(argument.name)
             dtype = stored.get(argument.key, argument.dtype)
             access = "" if argument.is_written else "const "

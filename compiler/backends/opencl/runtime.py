@@ -27,6 +27,13 @@ from compiler.backends.base import (
     variable_values,
 )
 from compiler.backends.opencl.devices import all_devices, describe, quiet_caches
+from compiler.backends.opencl.mirrors import (
+    DeviceBuffer,
+    Mirror,
+    as_image,
+    as_memory,
+    has_written,
+)
 from compiler.backends.opencl.probe import DeviceId, working_device
 from compiler.errors import BuildError, DeviceError
 from compiler.ir import DType
@@ -45,21 +52,6 @@ _initialized_in: int | None = None  # the process that first used OpenCL; owned 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DeviceBuffer:
-    """Elements on the device, `origin` bytes into `root`; without elements there is no memory."""
-
-    dtype: DType
-    size: int
-    memory: cl.Buffer
-    root: cl.Buffer
-    origin: int = 0
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class DeviceExecutable:
     """A built kernel. A call starts it; `download` and `synchronize` wait."""
 
@@ -68,6 +60,7 @@ class DeviceExecutable:
     device: "OpenCLDevice"
     variable_types: tuple[np.dtype[Any], ...]
     written: tuple[int, ...]
+    images: Mapping[int, tuple[int, int]]  # which buffers are taken as images: width and elements
 
     def __call__(
         self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
@@ -84,10 +77,19 @@ class DeviceExecutable:
         items = tuple([size_value(size, values) for size in launch.global_size]) or (1,)
         if min(items) <= 0:
             return
-        arguments: list[Any] = [buffer.memory for buffer in memory]
+        arguments: list[Any] = [self._memory(index, each) for index, each in enumerate(memory)]
         pairs = zip(self.variable_types, numbers, strict=True)
         arguments += [dtype.type(number) for dtype, number in pairs]
         self.device.enqueue(self.program.name, self.kernel, arguments, items, launch.local_size)
+        for index in self.written:
+            if index in self.images:
+                self.device.has_written(memory[index])
+
+    def _memory(self, index: int, buffer: DeviceBuffer) -> cl.MemoryObject:
+        """What the kernel takes of a buffer: its memory, or an image of its elements."""
+        if index in self.images:
+            return self.device.as_image(buffer, *self.images[index])
+        return self.device.as_memory(buffer, is_written=index in self.written)
 
     def bind(
         self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
@@ -98,6 +100,19 @@ class DeviceExecutable:
     def launch(self, buffers: Sequence[Buffer]) -> None:
         """The same call; it is checked all the same."""
         self(buffers)
+
+
+def _images_of(program: Program) -> dict[int, tuple[int, int]]:
+    """The width and the elements of each buffer argument that the kernel takes as an image."""
+    if not program.target.capabilities.images:
+        return {}
+    buffers = [argument for argument in program.arguments if argument.is_buffer]
+    found: dict[int, tuple[int, int]] = {}
+    for index, argument in enumerate(buffers):
+        if argument.width is not None:
+            assert isinstance(argument.size, int), "an image has a size"
+            found[index] = (argument.width, argument.size)
+    return found
 
 
 def _refuse_overlap(program: Program, buffers: Sequence[DeviceBuffer], written: int) -> None:
@@ -180,8 +195,25 @@ class OpenCLDevice:
         alignment = self.handle.mem_base_addr_align // 8
         if origin % alignment:
             raise DeviceError(f"view at byte {origin}: opencl wants a multiple of {alignment}")
+        self.as_memory(whole, is_written=False)
         memory = whole.root.get_sub_region(origin, size * whole.dtype.itemsize)
-        return DeviceBuffer(whole.dtype, size, memory, whole.root, origin)
+        whole.mirror.is_shared = True
+        return DeviceBuffer(whole.dtype, size, memory, whole.root, origin, Mirror(is_shared=True))
+
+    def as_memory(self, buffer: DeviceBuffer, *, is_written: bool) -> cl.Buffer:
+        """The memory of a buffer, with its elements in it."""
+        with self._lock, _driver_errors("copy of an image"):
+            return as_memory(self.queue, buffer, is_written=is_written)
+
+    def as_image(self, buffer: DeviceBuffer, width: int, size: int) -> cl.Image:
+        """An image with the buffer's elements in it."""
+        with self._lock, _driver_errors("copy to an image"):
+            return as_image(self.queue, buffer, width, size)
+
+    def has_written(self, buffer: DeviceBuffer) -> None:
+        """A kernel that writes the image of this buffer has been started."""
+        with self._lock, _driver_errors("copy of an image"):
+            has_written(self.queue, buffer)
 
     def upload(self, buffer: Buffer, array: Array) -> None:
         """Copy an array to the device."""
@@ -189,7 +221,8 @@ class OpenCLDevice:
         stored = as_storage(array, buffer.dtype, buffer.size)
         if buffer.size:
             with _driver_errors("upload"):
-                cl.enqueue_copy(self.queue, _own(buffer).memory, stored)
+                memory = self.as_memory(_own(buffer), is_written=True)
+                cl.enqueue_copy(self.queue, memory, stored)
 
     def download(self, buffer: Buffer) -> Array:
         """A copy of the buffer, after everything that was started before."""
@@ -197,7 +230,8 @@ class OpenCLDevice:
         result = np.empty(buffer.size, storage_dtype(buffer.dtype))
         if buffer.size:
             with _driver_errors("download"):
-                cl.enqueue_copy(self.queue, result, _own(buffer).memory)
+                memory = self.as_memory(_own(buffer), is_written=False)
+                cl.enqueue_copy(self.queue, result, memory)
         return result
 
     def synchronize(self) -> None:
@@ -228,6 +262,7 @@ class OpenCLDevice:
             self,
             tuple([storage_dtype(argument.dtype) for argument in variables]),
             tuple([index for index, argument in enumerate(buffers) if argument.is_written]),
+            _images_of(program),
         )
 
     def _kernel(self, program: Program) -> cl.Kernel:
@@ -235,6 +270,8 @@ class OpenCLDevice:
         if space > self.handle.max_parameter_size:
             limit = self.handle.max_parameter_size
             raise _build_error(program, f"arguments of {space} bytes, the device takes {limit}")
+        if _images_of(program) and not self.handle.image_support:
+            raise _build_error(program, f"takes images, {self.id} has none")
         built = _Program(self.context, program.source)
         try:
             built._build(options=" ".join(self.options).encode())  # noqa: SLF001  # see its import

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from compiler.backends.c_like import Function, Handler, Text, alias, define_read
 from compiler.backends.opencl.ops import CALLS, call
+from compiler.backends.opencl.pixels import read_pixel
 from compiler.ir import BOOL, Kind, Node, Op
 
 _CONST, _MAX = Op.CONST, Op.MAX
@@ -17,6 +18,9 @@ _BEYOND: Mapping[Op, str] = {Op.MAX: ">", Op.MIN: "<"}
 
 
 def _read(function: Function, node: Node) -> None:
+    if node.src[0].op is Op.IMAGE:
+        read_pixel(function, node)
+        return
     count = node.dtype.count
     if node.dtype.scalar is BOOL:
         function.type(node)  # refuses

@@ -9,6 +9,7 @@ from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.heuristics.grouping import grouping
 from compiler.kernel.heuristics.locals import locals_
 from compiler.kernel.heuristics.matvec import matvec
+from compiler.kernel.heuristics.pixels import read_pixels, written_pixels
 from compiler.kernel.heuristics.rows import rows
 from compiler.kernel.heuristics.staging import staging
 from compiler.kernel.heuristics.threads import threads
@@ -27,11 +28,15 @@ class Heuristic:
 
     choose: Callable[[Draft], Draft]
     is_last: bool = False  # where it chose something, nothing below it runs
+    runs_after: bool = False  # but this
 
 
+REQUIRED = (Heuristic(written_pixels),)  # with heuristics or without
 HEURISTICS = (
+    *REQUIRED,
     Heuristic(matvec, is_last=True),
     Heuristic(grouping, is_last=True),
+    Heuristic(read_pixels, runs_after=True),  # the terms that a work item has left, four by four
     Heuristic(rows),  # before all that would upcast one of their loops without the others
     Heuristic(tile),  # before all that would upcast its rows and columns otherwise
     Heuristic(staging),  # of what tile made
@@ -55,7 +60,10 @@ class Decision:
 
 
 def choose(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt, ...]:
-    """The opts for a kernel that has none; always legal, a function of the arguments alone."""
+    """The opts for a kernel that has none; always legal, a function of the arguments alone.
+
+    Raises IllegalOptError for an image that no opt lets the target write.
+    """
     after = [chosen for _, chosen in _steps(kernel, target, options)]
     return after[-1].applied if after else ()
 
@@ -73,16 +81,17 @@ def decisions(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[
 def _steps(
     kernel: Kernel, target: Target, options: CompileOptions
 ) -> Iterator[tuple[Heuristic, Kernel]]:
-    """The kernel after each heuristic, down to one that is the last."""
-    if options.schedule.heuristics is Heuristics.NONE:
-        return
+    """The kernel after each heuristic that is asked."""
+    asked = REQUIRED if options.schedule.heuristics is Heuristics.NONE else HEURISTICS
     schedule = _fitted(options.schedule, target)
     draft = Draft(kernel, target, schedule, accesses(kernel), len(toposort(kernel.ast)))
-    for heuristic in HEURISTICS:
+    is_over = False
+    for heuristic in asked:
+        if is_over and not heuristic.runs_after:
+            continue
         chosen = heuristic.choose(draft)
         yield heuristic, chosen.kernel
-        if heuristic.is_last and chosen is not draft:
-            return
+        is_over = is_over or (heuristic.is_last and chosen is not draft)
         draft = chosen
 
 
@@ -95,4 +104,4 @@ def _fitted(options: ScheduleOptions, target: Target) -> ScheduleOptions:
     return replace(options, vector_lanes=lanes, tile_registers=registers)
 
 
-__all__ = ["HEURISTICS", "Decision", "Heuristic", "choose", "decisions"]
+__all__ = ["HEURISTICS", "REQUIRED", "Decision", "Heuristic", "choose", "decisions"]

@@ -2,6 +2,7 @@
 
 from compiler.ir import AxisKind
 from compiler.kernel.heuristics.draft import Draft
+from compiler.kernel.heuristics.pixels import writes_pixels
 from compiler.kernel.opts import GroupTop
 
 _MOST_OUTPUT_AXES = 2
@@ -12,7 +13,7 @@ _WIDE, _NARROW = 256, 16
 def grouping(draft: Draft) -> Draft:
     """GROUPTOP the outermost reduce axis by 256 or 16; nothing where that is illegal."""
     kernel = draft.kernel
-    if not draft.has_local_memory or draft.has_symbolic_outputs():
+    if not draft.has_local_memory or draft.has_symbolic_outputs() or writes_pixels(draft):
         return draft
     outputs, terms = draft.outputs_left(), kernel.of_kind(AxisKind.REDUCE)
     if outputs > draft.options.group_outputs or len(kernel.output_axes) > _MOST_OUTPUT_AXES:
