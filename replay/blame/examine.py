@@ -1,0 +1,143 @@
+"""In a worker: every stage of a kernel run by the reference, then bisection by rules and opts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+
+import msgspec
+
+import corpus
+from compiler import Compiled, CompilerError, Transcendental, compile_kernel
+from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, evaluate
+from compiler.ir import Node, print_node
+from compiler.kernel import Opt, format_opt, format_opts
+from compiler.rules import Application
+from replay.blame.answer import Applied, Blamed, Step, Verdict
+from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
+from replay.outcome import Numerics
+from replay.subject import Refused, RefusedError, Where
+from replay.verify import Case, Observation, cases, judge, verdict_of
+from replay.wire import Call
+
+_MOST_CASES = 6  # kinds of inputs times values of variables
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(corpus.KernelRecord).decode
+_decode_answer = msgspec.msgpack.Decoder(Blamed | Refused).decode
+
+
+def call(record: corpus.KernelRecord) -> Call:
+    """The job that finds out what is wrong with the kernel of `record`."""
+    return Call("replay.blame.examine:examine", _encode(record))
+
+
+def read(payload: bytes) -> Blamed | Refused:
+    """What such a job answered."""
+    return _decode_answer(payload)
+
+
+def examine(payload: bytes) -> bytes:
+    """Answer for an encoded record."""
+    try:
+        return _encode(_Examination.of(_decode(payload)).blame())
+    except RefusedError as refusal:
+        return _encode(Refused(refusal.where, refusal.error))
+    except CompilerError as error:
+        return _encode(Refused(Where.COMPILING, str(error)))
+
+
+def first_bad(is_bad: Callable[[int], bool], last: int) -> int:
+    """The first bad of 1..last, where 0 is good and `last` is bad and badness stays.
+
+    Where it does not stay, some number that is bad and whose predecessor is good.
+    """
+    good, bad = 0, last
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if is_bad(middle):
+            bad = middle
+        else:
+            good = middle
+    return bad
+
+
+@dataclass(frozen=True, slots=True)
+class _Examination:
+    """A question, the opts it is asked under, and the runs that judge its stages."""
+
+    compiled: Compiled
+    trace: list[Application]
+    runs: tuple[Case, ...]
+
+    @classmethod
+    def of(cls, record: corpus.KernelRecord) -> "_Examination":
+        opts = record.requested if record.applied is None else record.applied
+        trace: list[Application] = []
+        compiled = compile_kernel(
+            decode_ast(record),
+            decode_target(record),
+            decode_options(record),
+            decode_opts_for(record, opts),
+            trace=trace,
+        )
+        seed = sha256(record.ast.encode()).hexdigest()  # the numbers of `replay verify`
+        is_portable = compiled.options.math.transcendental is Transcendental.PORTABLE
+        ulps = PORTABLE_ULP if is_portable else NATIVE_ULP
+        found = cases(compiled.ast, compiled.program.arguments, seed, ulps=ulps)
+        return cls(compiled, trace, tuple(islice(found, _MOST_CASES)))
+
+    def blame(self) -> Blamed:
+        """The first wrong stage, and the first rule and opt with which it is."""
+        stages = self.compiled.stages
+        steps = tuple([self._judged(stage.name, stage.node) for stage in stages])
+        answer = Blamed(
+            steps=steps, opts=format_opts(self.compiled.applied), applications=len(self.trace)
+        )
+        if answer.stage is None:
+            return answer
+        place = [step.verdict for step in steps].index(Verdict.WRONG)
+        return msgspec.structs.replace(answer, rule=self._rule(place), opt=self._opt(place))
+
+    def _judged(self, name: str, node: Node) -> Step:
+        try:
+            runs = [judge(case, _observed(node, case)) for case in self.runs]
+        except CompilerError as error:  # out of bounds, or a race
+            return Step(name, Verdict.WRONG, " ".join(str(error).split()))
+        verdict = verdict_of(runs)
+        is_wrong = verdict.numerics is Numerics.WRONG
+        return Step(name, Verdict.WRONG if is_wrong else Verdict.RIGHT, verdict.reason)
+
+    def _is_wrong(self, place: int, opts: Sequence[Opt], limit: int | None) -> bool:
+        """Whether the stage at `place` is, under other circumstances. A refusal is not wrong."""
+        question = self.compiled
+        try:
+            other = compile_kernel(
+                question.ast, question.target, question.options, tuple(opts), rewrite_limit=limit
+            )
+        except CompilerError:
+            return False
+        stage = other.stages[place]
+        return self._judged(stage.name, stage.node).verdict is Verdict.WRONG
+
+    def _rule(self, place: int) -> Applied | None:
+        opts = self.compiled.applied
+        if not self.trace or self._is_wrong(place, opts, 0):
+            return None
+        number = first_bad(lambda limit: self._is_wrong(place, opts, limit), len(self.trace))
+        found = self.trace[number - 1]
+        return Applied(number, found.rule, print_node(found.before), print_node(found.after))
+
+    def _opt(self, place: int) -> str | None:
+        opts = self.compiled.applied
+        for length in range(len(opts) + 1):
+            if self._is_wrong(place, opts[:length], None):
+                return format_opt(opts[length - 1]) if length else None
+        return None
+
+
+def _observed(node: Node, case: Case) -> Observation:
+    """What the reference makes of a stage, on what the case has in each buffer."""
+    contents = {
+        slot: content for slot, content in enumerate(case.sample.contents) if content is not None
+    }
+    return Observation(evaluate(node, contents, dict(case.sample.variables)))

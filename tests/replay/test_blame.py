@@ -1,0 +1,139 @@
+"""`replay blame` on compilers with a fault planted: it names the place where the fault is."""
+
+import json
+
+import pytest
+from programs import DIFFERENCE, ROW_SUMS, SWAP_SUB, make_corpus, patched, record_of, run
+
+from replay.blame.examine import first_bad
+from replay.patched import Patch
+
+TRIPLE = """ir 1
+%0 = BUFFER float32 slot=0 size=4
+%1 = BUFFER float32 slot=1 size=4
+%2 = LOAD float32 %1 view=[(4):(1)]
+%3 = CONST float32 value=0x1.8000000000000p+1 view=none
+%4 = MUL float32 %2 %3
+%5 = STORE void %0 %4 view=[(4):(1)]
+%6 = SINK void %5 axes=(g0:4)
+"""
+PADDED = """ir 1
+%0 = BUFFER float32 slot=0 size=100
+%1 = BUFFER float32 slot=1 size=64
+%2 = LOAD float32 %1 view=[(10,10):(8,1)+-9?(1:9,1:7)]
+%3 = STORE void %0 %2 view=[(10,10):(10,1)]
+%4 = SINK void %3 axes=(g0:10,g1:10)
+"""
+WRONG_RULE = Patch(
+    "compiler/rules/algebra.py",
+    "    value = constant_of(node.src[1])\n    if value == 1:",
+    "    value = constant_of(node.src[1])\n    if value == 1 or value == 3.0:",
+)
+WRONG_PASS = Patch(
+    "compiler/passes/gates.py",
+    "return b.where(_spread(b, gate, count), value, zero)",
+    "return value",
+)
+WRONG_OPT = Patch(
+    "compiler/kernel/opts/cut.py",
+    "size=outer_size, step=axis.step * inner_size)",
+    "size=outer_size, step=axis.step * outer_size)",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    texts = (
+        TRIPLE,
+        PADDED,
+        ROW_SUMS.format(rows=12, columns=24, all=288),
+        DIFFERENCE.format(size=5),
+    )
+    path = tmp_path_factory.mktemp("blame") / "corpus"
+    return make_corpus(path, [record_of(text) for text in texts])
+
+
+def key_of(capsys, corpus, text):
+    _, out, _ = run(capsys, "list", "--corpus", corpus, "--json")
+    records = json.loads(out)
+    wanted = record_of(text)
+    listed = records if isinstance(records, list) else records["records"]
+    return next(record["key"] for record in listed if record["name"] == wanted.name)
+
+
+def blame(capsys, tmp_path, corpus, text, *patches):
+    tree = ["--compiler", patched(tmp_path / "tree", *patches)] if patches else []
+    key = key_of(capsys, corpus, text)
+    code, out, err = run(capsys, "blame", key, "--corpus", corpus, *tree, "--json")
+    assert code in (0, 3), err
+    return code, json.loads(out)
+
+
+def test_a_wrong_rule_is_named_with_its_application(capsys, tmp_path, corpus):
+    code, found = blame(capsys, tmp_path, corpus, TRIPLE, WRONG_RULE)
+    assert (code, found["stage"]) == (0, "nodes")
+    assert "MUL float32" in found["before"]
+    assert "MUL float32" not in found["after"]
+    assert 1 <= found["application"] <= found["applications"]
+
+
+def test_a_wrong_pass_is_named_and_no_rule(capsys, tmp_path, corpus):
+    code, found = blame(capsys, tmp_path, corpus, PADDED, WRONG_PASS)
+    assert (code, found["stage"], found["rule"]) == (0, "gates", None)
+    stages = found["stages"]
+    assert [stages[name] for name in ("nodes", "expand", "gates")] == [True, True, False]
+
+
+def test_a_wrong_opt_is_named(capsys, tmp_path, corpus):
+    text = ROW_SUMS.format(rows=12, columns=24, all=288)
+    code, found = blame(capsys, tmp_path, corpus, text, WRONG_OPT)
+    assert (code, found["stage"]) == (0, "nodes")
+    first = found["opts"].split("; ")[0]
+    assert found["opt"] == first
+
+
+def test_a_wrong_renderer_is_told_from_the_passes(capsys, tmp_path, corpus):
+    code, found = blame(capsys, tmp_path, corpus, DIFFERENCE.format(size=5), SWAP_SUB)
+    assert (code, found["stage"], found["device"]) == (0, None, "wrong")
+
+
+def test_a_right_kernel_has_nobody_to_blame(capsys, tmp_path, corpus):
+    code, found = blame(capsys, tmp_path, corpus, TRIPLE)
+    assert (code, found["answered"], found["device"]) == (3, False, "exact")
+
+
+def test_the_text_says_stage_rule_and_opt_and_how_to_see_more(capsys, tmp_path, corpus):
+    tree = patched(tmp_path / "tree", WRONG_RULE)
+    key = key_of(capsys, corpus, TRIPLE)
+    _, out, _ = run(capsys, "blame", key, "--corpus", corpus, "--compiler", tree)
+    lines = out.splitlines()
+    assert any(line.startswith("first wrong stage: nodes") for line in lines)
+    assert any(line.startswith("rule: ") and ", application " in line for line in lines)
+    assert any("--rewrite-limit" in line for line in lines)
+    assert lines[-1].startswith("opt: none")
+
+
+def test_a_record_that_does_not_compile_is_said_in_one_line(capsys, tmp_path, corpus):
+    gone = Patch("compiler/kernel/opts/__init__.py", "OPTS = (Upcast, Unroll, ", "OPTS = (Upcast, ")
+    key = key_of(capsys, corpus, ROW_SUMS.format(rows=12, columns=24, all=288))
+    tree = patched(tmp_path / "tree", gone)
+    code, _, err = run(capsys, "blame", key, "--corpus", corpus, "--compiler", tree)
+    assert code == 3
+    assert err.count("\n") == 1
+    assert "does not compile" in err
+
+
+@pytest.mark.parametrize("first", [1, 2, 7, 63, 64])
+def test_the_first_bad_number_is_found_by_few_questions(first):
+    asked = []
+
+    def is_bad(number):
+        asked.append(number)
+        return number >= first
+
+    assert first_bad(is_bad, 64) == first
+    assert len(asked) <= 6
+
+
+def test_what_hides_the_fault_again_does_not_lead_to_a_good_number():
+    assert first_bad(lambda number: number in (3, 4, 60, 61, 62, 63, 64), 64) in (3, 60)
