@@ -1,6 +1,6 @@
 """Where a kernel goes wrong inside one compiler: its first wrong stage, rule and opt."""
 
-from replay.blame.answer import Applied, Blamed, Step, Verdict
+from replay.blame.answer import Applied, Blamed, Difference, Step, Verdict
 from replay.blame.session import Answer, Request, blame
 
-__all__ = ["Answer", "Applied", "Blamed", "Request", "Step", "Verdict", "blame"]
+__all__ = ["Answer", "Applied", "Blamed", "Difference", "Request", "Step", "Verdict", "blame"]

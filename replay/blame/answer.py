@@ -47,3 +47,15 @@ class Blamed(msgspec.Struct, frozen=True, kw_only=True, tag="blamed"):
     def stage(self) -> Step | None:
         """The first wrong stage."""
         return next((step for step in self.steps if step.verdict is Verdict.WRONG), None)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Where two compilers part: the first stage, and the first application of a rule.
+
+    `ours` and `theirs` are the applications of that number; None where there is none. Both are None
+    where the same rules were applied: then a pass differs, and not what it was given by rules.
+    """
+
+    stage: str
+    ours: Applied | None = None
+    theirs: Applied | None = None

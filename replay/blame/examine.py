@@ -10,10 +10,11 @@ import msgspec
 import corpus
 from compiler import Compiled, CompilerError, Transcendental, compile_kernel
 from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, evaluate
-from compiler.ir import Node, print_node
+from compiler.ir import Node
 from compiler.kernel import Opt, format_opt, format_opts
 from compiler.rules import Application
 from replay.blame.answer import Applied, Blamed, Step, Verdict
+from replay.blame.tracing import applied_of
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
 from replay.outcome import Numerics
 from replay.subject import Refused, RefusedError, Where
@@ -124,8 +125,7 @@ class _Examination:
         if not self.trace or self._is_wrong(place, opts, 0):
             return None
         number = first_bad(lambda limit: self._is_wrong(place, opts, limit), len(self.trace))
-        found = self.trace[number - 1]
-        return Applied(number, found.rule, print_node(found.before), print_node(found.after))
+        return applied_of(self.trace, number)
 
     def _opt(self, place: int) -> str | None:
         opts = self.compiled.applied

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import click
+import msgspec
 
-from replay.blame import Answer, Request, Verdict, blame
+from replay.blame import Answer, Applied, Request, Verdict, blame
 from replay.commands.common import corpus_option, print_json, with_errors
 from replay.environment import without_capture
 from replay.invocation import Invocation
@@ -22,6 +23,7 @@ from replay.workers import Limits
     type=click.Path(path_type=Path, exists=True),
     help="Blame the compiler in this directory.",
 )
+@click.option("--against", metavar="REV", help="Also say where it parts from this revision.")
 @click.option("--time-limit", type=click.FloatRange(min=1), default=300, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
@@ -32,18 +34,21 @@ def command(
     key: str,
     corpus_path: Path,
     compiler: Path | None,
+    against: str | None,
     time_limit: float,
     as_json: bool,
 ) -> int:
     """Compile the record KEY under the opts it had, and find where its numbers go wrong.
 
     The reference runs the kernel after every pass; the first wrong stage is then narrowed down to
-    one application of a rule, and to an opt. Exit code 3 if nothing is wrong.
+    one application of a rule, and to an opt. With --against, what is right is compared as well.
+    Exit code 3 if nothing is wrong, or different.
     """
     request = Request(
         corpus=corpus_path,
         key=key,
         compiler=compiler_root(compiler) if compiler else None,
+        against=against,
         limits=Limits(time_s=time_limit),
     )
     answer = blame(request, without_capture(invocation.environ))
@@ -63,6 +68,7 @@ def _lines(answer: Answer, corpus: Path) -> list[str]:
         f"opts   {blamed.opts or 'none'}",
         "stages " + ", ".join([f"{step.name} {step.verdict.value}" for step in blamed.steps]),
     ]
+    lines += _difference(answer)
     stage = blamed.stage
     if stage is None:
         return [*lines, *_device(answer)]
@@ -88,10 +94,31 @@ def _rule(answer: Answer, show: str) -> list[str]:
     rule = answer.blamed.rule
     if rule is None:
         return ["no rule is to blame: it is wrong with none applied, so the pass itself is"]
-    lines = [f"rule: {rule.rule}, application {rule.number} of {answer.blamed.applications}"]
+    count = answer.blamed.applications
+    return [*_applied("rule", rule, count), f"{show} --rewrite-limit {rule.number}"]
+
+
+def _applied(title: str, rule: Applied, count: int) -> list[str]:
+    lines = [f"{title}: {rule.rule}, application {rule.number} of {count}"]
     for sign, text in (("-", rule.before), ("+", rule.after)):
         lines += [f"  {sign} {line}" for line in text.splitlines()[1:]]
-    return [*lines, f"{show} --rewrite-limit {rule.number}"]
+    return lines
+
+
+def _difference(answer: Answer) -> list[str]:
+    """Where two compilers part."""
+    found = answer.difference
+    if found is None:
+        return []
+    lines = [f"first stage that differs: {found.stage}"]
+    if found.ours is None and found.theirs is None:
+        return [*lines, "the same rules were applied, so the pass itself differs"]
+    for title, applied in (("here", found.ours), ("there", found.theirs)):
+        if applied is None:
+            lines.append(f"{title}: no further rule is applied")
+        else:
+            lines += _applied(title, applied, answer.blamed.applications)
+    return lines
 
 
 def _opt(answer: Answer) -> str:
@@ -118,5 +145,6 @@ def _as_json(answer: Answer) -> dict[str, object]:
         "before": None if rule is None else rule.before,
         "after": None if rule is None else rule.after,
         "opt": blamed.opt,
+        "differs": None if answer.difference is None else msgspec.to_builtins(answer.difference),
         "device": None if answer.device is None else answer.device.numerics.value,
     }

@@ -1,6 +1,7 @@
 """`replay blame` on compilers with a fault planted: it names the place where the fault is."""
 
 import json
+import subprocess
 
 import pytest
 from programs import DIFFERENCE, ROW_SUMS, SWAP_SUB, make_corpus, patched, record_of, run
@@ -100,6 +101,49 @@ def test_a_wrong_renderer_is_told_from_the_passes(capsys, tmp_path, corpus):
 def test_a_right_kernel_has_nobody_to_blame(capsys, tmp_path, corpus):
     code, found = blame(capsys, tmp_path, corpus, TRIPLE)
     assert (code, found["answered"], found["device"]) == (3, False, "exact")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A checkout of this compiler, committed."""
+    path = patched(tmp_path / "checkout")
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "compiler"), (*who, "commit", "-qm", "right")):
+        subprocess.run(["git", "-C", path, *words], check=True)
+    return path
+
+
+def change(tree, patch):
+    path = tree / patch.file
+    path.write_text(path.read_text().replace(patch.before, patch.after))
+
+
+def test_against_a_revision_the_first_application_that_differs_is_named(capsys, tree, corpus):
+    change(tree, WRONG_RULE)
+    key = key_of(capsys, corpus, TRIPLE)
+    words = ("blame", key, "--corpus", corpus, "--compiler", tree, "--against", "HEAD", "--json")
+    code, out, _ = run(capsys, *words)
+    found = json.loads(out)
+    assert code == 0
+    assert found["differs"]["stage"] == "nodes"
+    assert found["differs"]["ours"]["number"] == found["application"]
+    assert found["differs"]["ours"]["rule"] == found["rule"]
+
+
+def test_against_a_revision_a_pass_that_differs_is_told_from_a_rule(capsys, tree, corpus):
+    change(tree, WRONG_PASS)
+    key = key_of(capsys, corpus, PADDED)
+    words = ("blame", key, "--corpus", corpus, "--compiler", tree, "--against", "HEAD")
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "first stage that differs: gates" in out
+
+
+def test_against_an_equal_revision_nothing_differs(capsys, tree, corpus):
+    key = key_of(capsys, corpus, TRIPLE)
+    words = ("blame", key, "--corpus", corpus, "--compiler", tree, "--against", "HEAD", "--json")
+    code, out, _ = run(capsys, *words)
+    assert (code, json.loads(out)["differs"]) == (3, None)
 
 
 def test_the_text_says_stage_rule_and_opt_and_how_to_see_more(capsys, tmp_path, corpus):
