@@ -30,6 +30,26 @@ class Cost(Enum):
     TIME = "time"  # of runs on the device; a measurement, so no function of the question
 
 
+class CoreUse(Enum):
+    """What heuristics make of a tensor core where the target has one. See the opt TC."""
+
+    NONE = "none"
+    REAL = "real"
+    SHAPE = "shape"  # its loops alone, on any target
+    EMULATED = "emulated"  # through local memory, on any target that has it
+
+
+class CoreMatching(Enum):
+    """The products that heuristics give to a tensor core, each also those before it."""
+
+    LOADS = "loads"  # of what is read, under one reduce axis, in sizes that its tile divides
+    CASTS = "casts"  # of casts of what is read, under several
+    PADDED = "padded"  # in other sizes
+
+
+ANY_CORE = "any"
+
+
 def _check_types(group: object, prefix: str) -> None:
     """Refuse a value that is not of its default's type; a bool is no int here."""
     assert is_dataclass(group)
@@ -61,6 +81,10 @@ class MathOptions:
 class ScheduleOptions:
     heuristics: Heuristics = Heuristics.DEFAULT
     max_nodes: int = 20_000  # nodes of one stage; more is an error that names the opt
+    # targets with tensor cores
+    core_use: CoreUse = CoreUse.REAL
+    core: str = ANY_CORE  # or the name of one of compiler.ir.CORES
+    core_matching: CoreMatching = CoreMatching.LOADS
     # targets with work-groups
     matvec: bool = True  # matrix times vector has opts of its own
     matvec_block: int = 4  # rows of a work-group

@@ -1,6 +1,6 @@
 """Every row of docs/rows.md has tests that name it, and a patch that shows they see the behaviour.
 
-To add a row's test: `# row N` on its `def` line, its id in seed_rows.toml, and out of OPEN.
+To add a row's test: `# row N` on its `def` line, and its id in seed_rows.toml.
 """
 
 import ast
@@ -18,12 +18,6 @@ from replay.patched import Patch, copy_compiler
 ROOT = Path(__file__).parents[1]
 TABLE = tomllib.loads((ROOT / "tests" / "seed_rows.toml").read_text(encoding="utf-8"))
 ROWS = range(1, 88)
-_CHOICE = "TC is applied where it is asked for; the heuristics do not choose it yet"
-_MATCH = "in place, under no test that names it yet"
-OPEN = (
-    *[(row, _MATCH) for row in (27, 28, 29, 31)],
-    *[(row, _CHOICE) for row in (40, 41)],
-)
 _ROWS = re.compile(r"# rows? ([\d, and]+)")  # on the line of the def, or above its decorators
 _DEF = re.compile(r"def (test_\w+)\(")
 
@@ -53,22 +47,14 @@ def patch_of(row):
     return Patch(TABLE[str(row)]["file"], TABLE[str(row)]["before"], TABLE[str(row)]["after"])
 
 
-def test_every_row_has_a_test_or_a_reason_why_not():
-    covered, missing = {int(row) for row in TABLE}, {row for row, _ in OPEN}
-    assert not covered & missing
-    assert sorted(covered | missing) == list(ROWS)
-
-
-def test_an_open_row_has_no_test():
-    named = named_rows()
-    assert [row for row, _ in OPEN if row in named] == [], "put its tests in seed_rows.toml"
+def test_every_row_has_a_test():
+    assert sorted(map(int, TABLE)) == list(ROWS)
 
 
 def test_the_table_lists_just_the_tests_that_name_a_row():
     named = {row: sorted(tests) for row, tests in named_rows().items()}
-    opened = {row for row, _ in OPEN}
     listed = {int(row): sorted(entry["tests"]) for row, entry in TABLE.items()}
-    assert listed == {row: tests for row, tests in named.items() if row not in opened}
+    assert listed == named
 
 
 @pytest.mark.parametrize("row", sorted(map(int, TABLE)))

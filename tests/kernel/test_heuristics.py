@@ -69,9 +69,9 @@ def copy(*shape, strides, mask=None):
 def test_the_order_of_heuristics_is_fixed():  # row 59
     names = [heuristic.choose.__name__ for heuristic in HEURISTICS]
     assert names == [
-        "written_pixels", "matvec", "grouping", "read_pixels", "rows", "tile", "staging",
-        "vectorize", "transposition", "masked", "reuse", "unrolling", "fallback", "locals_",
-        "threads",
+        "written_pixels", "tensor_core", "matvec", "grouping", "read_pixels", "rows", "tile",
+        "staging", "vectorize", "transposition", "masked", "reuse", "unrolling", "fallback",
+        "locals_", "threads",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from compiler.kernel.heuristics.matvec import matvec
 from compiler.kernel.heuristics.pixels import read_pixels, written_pixels
 from compiler.kernel.heuristics.rows import rows
 from compiler.kernel.heuristics.staging import staging
+from compiler.kernel.heuristics.tensor_core import tensor_core
 from compiler.kernel.heuristics.threads import threads
 from compiler.kernel.heuristics.tiles import tile
 from compiler.kernel.heuristics.unrolling import unrolling
@@ -34,6 +35,7 @@ class Heuristic:
 REQUIRED = (Heuristic(written_pixels),)  # with heuristics or without
 HEURISTICS = (
     *REQUIRED,
+    Heuristic(tensor_core, is_last=True),  # TC has to be the first opt
     Heuristic(matvec, is_last=True),
     Heuristic(grouping, is_last=True),
     Heuristic(read_pixels, runs_after=True),  # the terms that a work item has left, four by four
