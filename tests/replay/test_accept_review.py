@@ -49,7 +49,9 @@ class Terminal:
     def interrupt(self, question):
         """What ctrl-C does, once `question` has been asked (again, if that was too early)."""
         self._wait_for(question)
+        deadline = time.monotonic() + LIMIT_S
         while self._process.poll() is None:
+            assert time.monotonic() < deadline, f"it cannot be interrupted: {self.said}"
             self._process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(1)
