@@ -12,6 +12,7 @@ from replay.artefact import Artefact
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
 from replay.metrics import compare_code
 from replay.outcome import Numerics
+from replay.severity import elements_of, share_of_bound
 from replay.subject import Checked, RefusedError, Where
 from replay.verify import verify
 
@@ -49,6 +50,8 @@ class KernelChecker:
             weak=verdict.weak,
             digest=verdict.digest,
             machine_code=None if code is None else "equal" if code[0] == code[1] else "differs",
+            elements=elements_of(verdict.runs),
+            of_bound=share_of_bound(verdict.runs),
             metrics={} if code is None else compare_code(*code),
         )
 

@@ -110,6 +110,8 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 digest=checked.digest,
                 machine_code=checked.machine_code,
                 metrics=checked.metrics,
+                elements=checked.elements,
+                of_bound=checked.of_bound,
             )
         case Raised(error=error, traceback=traceback):
             return _ended_badly(result, f"running it raises {error}", traceback)

@@ -81,6 +81,8 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     digest: str | None = None
     machine_code: str | None = None  # "equal" or "differs" from the old kernel's, where known
     metrics: Mapping[str, Pair] = {}  # of the machine code, old and new
+    elements: Mapping[str, int] = {}  # how many are exact, bounded, or so far off
+    of_bound: float | None = None  # the distance of the worst one in bounds; None: it has none
 
 
 class Checker(Protocol):

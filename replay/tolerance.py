@@ -57,7 +57,7 @@ class Comparison:
 
     `exact` elements are what the reference gives, bit for bit, and `bounded` ones within its error.
     `undecided` ones lie behind an open decision and are neither. `worst` is the largest share of
-    the bound that a right element uses.
+    the bound that a right element uses, `beyond` the distance of the worst wrong one in bounds.
     """
 
     elements: int
@@ -66,6 +66,7 @@ class Comparison:
     undecided: int
     wrong: int
     worst: float
+    beyond: float = 0.0
     severities: tuple[tuple[Severity, int], ...] = ()
     first: Wrong | None = None
 
@@ -107,6 +108,7 @@ def compare(name: str, dtype: str, bound: Bound, result: Array, before: Array) -
         undecided=int(np.count_nonzero(is_open)),
         wrong=int(np.count_nonzero(wrong)),
         worst=_worst(distance, part.error, bounded),
+        beyond=_beyond(distance, part.error, wrong),
         severities=_severities(numbers, part, wrong),
         first=_first(name, dtype, rest, numbers, part, wrong) if wrong.any() else None,
     )
@@ -163,6 +165,13 @@ def equal_bits(a: Array, b: Array) -> Array:
 def _worst(distance: Array, error: Array, bounded: Array) -> float:
     usable = bounded & (error > 0) & np.isfinite(error)
     return float((distance[usable] / error[usable]).max()) if usable.any() else 0.0
+
+
+def _beyond(distance: Array, error: Array, wrong: Array) -> float:
+    if not wrong.any():
+        return 0.0
+    with np.errstate(all="ignore"):  # a bound of 0 is infinitely far
+        return float(np.nan_to_num(distance[wrong] / error[wrong], nan=np.inf, posinf=np.inf).max())
 
 
 # --- what is wrong ---

@@ -94,6 +94,9 @@ def _plots(report: Report) -> list[tuple[str, list[tuple[str, int, float]]]]:
     counted = (
         ("outcomes", outcomes),
         ("numerics", report.numerics),
+        ("worst element, in bounds", report.buckets),
+        ("worst element of wrong kernels", report.severities),
+        ("elements", report.elements),
         ("machine code", report.machine_code),
     )
     plots = []

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from replay.cluster import Cluster
 from replay.outcome import Facet, Numerics, Outcome, Result
+from replay.reports.buckets import bucket_of, severity_of
 from replay.reports.model import SCHEMA, Report, more_about
 
 _SHOWN_LOG = 4000
@@ -71,6 +72,10 @@ class RecordObject(_Object, frozen=True, kw_only=True):
     outcome: Outcome
     numerics: Numerics | None
     numerics_reason: str | None
+    bucket: Annotated[str | None, Meta(description="bounds that the worst element is off")]
+    severity: Annotated[str | None, Meta(description="relative distance of the worst element")]
+    of_bound: Annotated[float | None, Meta(description="distance of the worst element in bounds")]
+    elements: dict[str, Count]
     weak: bool
     facets: tuple[Facet, ...]
     stage: str | None
@@ -95,6 +100,13 @@ class Document(_Object, frozen=True, kw_only=True):
         Meta(description="outcome to count, every outcome, and `records`: the sum of the others"),
     ]
     numerics: Annotated[dict[str, Count], Meta(description="verdict to count")]
+    buckets: Annotated[
+        dict[str, Count], Meta(description="bounds that the worst element is off, to records")
+    ]
+    severities: Annotated[
+        dict[str, Count], Meta(description="relative distance of the worst element, wrong records")
+    ]
+    elements: Annotated[dict[str, Count], Meta(description="elements that were compared")]
     weak: Count
     machine_code: dict[str, Count]
     metrics: tuple[MetricObject, ...]
@@ -116,6 +128,9 @@ def render(report: Report) -> str:
         headline=report.headline,
         totals=report.totals,
         numerics=report.numerics,
+        buckets=report.buckets,
+        severities=report.severities,
+        elements=report.elements,
         weak=report.weak,
         machine_code=report.machine_code,
         metrics=tuple(MetricObject(**msgspec.structs.asdict(each)) for each in report.metrics),
@@ -157,6 +172,10 @@ def _record(report: Report, result: Result) -> RecordObject:
         outcome=result.outcome,
         numerics=result.numerics,
         numerics_reason=result.numerics_reason,
+        bucket=bucket_of(result),
+        severity=severity_of(result),
+        of_bound=result.of_bound,
+        elements=dict(result.elements),
         weak=result.is_weak,
         facets=result.facets,
         stage=result.stage,

@@ -4,7 +4,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from replay.diff import unified
 from replay.outcome import NO_ANSWER, Outcome, Result
-from replay.reports.model import Report, metrics_text, more_about, short, trouble
+from replay.reports.model import Report, figures, metrics_text, more_about, short, trouble
 
 _SHOWN_LINES = 60
 
@@ -13,6 +13,8 @@ def render(report: Report) -> str:
     """The report as one XML document."""
     suite = TestSuite("replay")
     suite.hostname = ""
+    for name, text in figures(report).items():
+        suite.add_property(name, text)
     refused = frozenset(report.gate.refused)
     for result in report.results:
         suite.add_testcase(_case(report, result, is_refused=result.key in refused))

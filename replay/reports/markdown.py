@@ -18,8 +18,15 @@ def render(report: Report) -> str:
     lines += ["", "| outcome | records |", "|---|---:|"]
     lines += [f"| {name} | {count} |" for name, count in report.totals.items() if count]
     lines += [f"| numerics {name} | {count} |" for name, count in report.numerics.items()]
+    lines += [f"| wrong by {_escaped(n)} | {count} |" for n, count in report.severities.items()]
+    lines += [f"| worst element {n} of bound | {count} |" for n, count in _of_bound(report)]
     lines += ["", *_metrics(report), *_clusters(report), *_failures(report)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _of_bound(report: Report) -> list[tuple[str, int]]:
+    """The buckets that say more than a verdict does."""
+    return [(name, count) for name, count in report.buckets.items() if name.endswith("x")]
 
 
 def _metrics(report: Report) -> list[str]:

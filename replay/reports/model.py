@@ -11,6 +11,7 @@ from replay import metrics
 from replay.cluster import Cluster
 from replay.gate import Gate
 from replay.outcome import NO_ANSWER, Number, Numerics, Outcome, Result
+from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, counted, severity_of
 
 if TYPE_CHECKING:
     from replay.metrics import Summary
@@ -65,6 +66,29 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """What the change does to each metric of the kernels that differ."""
         is_measured = any(result.metrics for result in self.results)
         return metrics.summarize(self.results) if is_measured else ()
+
+    @cached_property
+    def buckets(self) -> dict[str, int]:
+        """How many bounds the worst element is off to count, for the kernels that were run."""
+        return counted(map(bucket_of, self._run), BUCKETS)
+
+    @cached_property
+    def severities(self) -> dict[str, int]:
+        """How far off the worst element is, relative to its value, to count of wrong kernels."""
+        return counted(map(severity_of, self._run), SEVERITIES)
+
+    @cached_property
+    def elements(self) -> dict[str, int]:
+        """Elements that were compared, in all kernels, by how far off they are."""
+        totals: Counter[str] = Counter()
+        for result in self._run:
+            totals.update(result.elements)
+        names = ("exact", "bounded", "undecided", *reversed(SEVERITIES))
+        return {name: totals[name] for name in names if totals[name]}
+
+    @cached_property
+    def _run(self) -> tuple[Result, ...]:
+        return tuple(result for result in self.results if result.numerics is not None)
 
     @cached_property
     def weak(self) -> int:
@@ -136,6 +160,15 @@ def metric_text(summary: "Summary") -> str:
     if "/" not in summary.unit:  # a sum of shares means nothing
         words.append(f"({summary.old_total:,.10g} -> {summary.new_total:,.10g})")
     return " ".join(words)
+
+
+def figures(report: Report) -> dict[str, str]:
+    """Severities and metrics of all kernels by name, for formats that have a place for such."""
+    return {
+        **{f"numerics.{name}": str(count) for name, count in report.buckets.items()},
+        **{f"severity.{name}": str(count) for name, count in report.severities.items()},
+        **{f"metric.{each.name}": metric_text(each) for each in report.metrics if each.affected},
+    }
 
 
 def metrics_text(result: Result) -> str:

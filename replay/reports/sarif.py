@@ -4,7 +4,7 @@ import json
 
 from replay.cluster import Cluster
 from replay.outcome import Outcome
-from replay.reports.model import Report, failures, more_about, short, trouble
+from replay.reports.model import Report, failures, figures, more_about, short, trouble
 
 _ERRORS = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.ERROR, Outcome.UNREADABLE)
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -31,6 +31,7 @@ def render(report: Report) -> str:
     run = {
         "tool": {"driver": driver},
         "results": results,
+        "properties": figures(report),
         "invocations": [{"executionSuccessful": not report.is_interrupted}],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}

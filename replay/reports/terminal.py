@@ -61,7 +61,10 @@ def _numerics(report: Report) -> list[Text]:
         text.append(" · " if number else "").append(f"{count} {name}", style=style)
     if report.weak:
         text.append(f" · {report.weak} weak", style="yellow")
-    return [text]
+    if not report.severities:
+        return [text]
+    worst = " · ".join(f"{count} {name}" for name, count in report.severities.items())
+    return [text, Text("  worst elements of wrong kernels: ").append(worst, style="red")]
 
 
 def _machine_code(report: Report) -> list[Text]:

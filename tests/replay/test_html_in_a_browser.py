@@ -119,7 +119,12 @@ def test_text_of_a_corpus_stays_text(page):
 
 def test_counts_are_plotted(page):
     titles = page.locator("figcaption").all_inner_texts()
-    assert titles == ["outcomes", "numerics"]
+    assert titles == [
+        "outcomes",
+        "numerics",
+        "worst element, in bounds",
+        "worst element of wrong kernels",
+    ]
     widths = [box.bounding_box()["width"] for box in page.locator("figure i").all()]
     assert min(widths) >= 2
 
