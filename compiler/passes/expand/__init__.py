@@ -42,10 +42,12 @@ def expand(root: Node, context: Context) -> Node:
     forms = needed_forms(order, layout)
     check_size(order, forms, layout, 4 * context.options.schedule.max_nodes)
     made = Variants(context.builder, layout, ({}, {}, {}))
+    depends, untouched = lanes.depends, made.tables[VECTOR].keys().isdisjoint
     for node in order:
-        for form in forms.get(node, (VECTOR,)):
-            made.keep(node, form, _variants(made, node, form))
-    return made.tables[VECTOR][root][0]
+        if depends[node] or not untouched(node.src):
+            for form in forms.get(node, (VECTOR,)):
+                made.keep(node, form, _variants(made, node, form))
+    return made.of(root, VECTOR)[0]
 
 
 def _variants(made: Variants, node: Node, form: Form) -> list[Node]:
@@ -55,8 +57,7 @@ def _variants(made: Variants, node: Node, form: Form) -> list[Node]:
     if op is _WRITE:
         return writes(made, node)
     if op in COLLECTORS:
-        table = made.tables[VECTOR]
-        every = [variant for child in node.src for variant in table[child]]
+        every = [variant for child in node.src for variant in made.of(child, VECTOR)]
         return [intern(op, node.dtype, tuple(every), node.attr)]
     if op is _FOLD:
         return folds(made, node, form)
@@ -73,20 +74,12 @@ def _plain(made: Variants, node: Node, form: Form) -> list[Node]:
     """The op, once for each combination of lanes."""
     build, op, attr, dtype = made.builder.build, node.op, node.attr, node.dtype
     depends = made.layout.lanes.depends[node]
-    if not depends:
-        table = made.tables[VECTOR]
-        src = tuple([table[child][0] for child in node.src])
-        return [node if src == node.src else build(op, dtype, src, attr)]
+    if form is VECTOR and made.layout.on_vector(node):
+        vectors = zip(*[made.vectors(child, depends) for child in node.src], strict=True)
+        dtypes = [dtype.vec(width) for width in made.widths(depends)]
+        return [build(op, wide, src, attr) for wide, src in zip(dtypes, vectors, strict=True)]
     columns = [made.column(child, depends, form) for child in node.src]
-    rows = list(zip(*columns, strict=True))
-    if form is not VECTOR or not made.layout.on_vector(node):
-        return [build(op, dtype, src, attr) for src in rows]
-    found: list[Node] = []
-    for src, width in zip(rows, made.widths(depends), strict=True):
-        wide = dtype.vec(width)
-        full = tuple([c if c.dtype is wide else made.widened(c, width) for c in src])
-        found.append(build(op, wide, full, attr))
-    return found
+    return [build(op, dtype, src, attr) for src in zip(*columns, strict=True)]
 
 
 def _lane_indices(made: Variants, axis: Node, form: Form) -> list[Node]:

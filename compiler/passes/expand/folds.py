@@ -49,7 +49,7 @@ def term_rows(
 ) -> list[list[Node]]:
     """For each variant over `depends`, the values of `term` at each combination of `own`."""
     layout = made.layout
-    variants, steps = made.tables[form][term], layout.steps(layout.lanes.depends[term], form)
+    variants, steps = made.of(term, form), layout.steps(layout.lanes.depends[term], form)
     bases = layout.places(layout.axes(depends), steps, form)
     moves = layout.places(own, steps, form)
     return [[variants[base + move] for move in moves] for base in bases]

@@ -1,5 +1,7 @@
 """READs and WRITEs of lanes: as vectors where lanes are neighbours, else one by one."""
 
+from collections.abc import Sequence
+
 from compiler.ir import VOID, DType, Node, Op, intern
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR
 from compiler.passes.expand.variants import Variants
@@ -27,12 +29,11 @@ def reads(made: Variants, node: Node) -> list[Node]:
 def writes(made: Variants, node: Node) -> list[Node]:
     """Every WRITE that `node` stands for."""
     depends = made.layout.lanes.depends[node]
-    values = made.column(node.src[2], depends, VECTOR)
     addresses = (*node.src[:2], *node.src[3:])
     if not made.layout.on_vector(node):
         columns = [made.column(child, depends, VECTOR) for child in addresses]
-        return _writes(columns, values)
-    full = [made.widened(v, w) for v, w in zip(values, made.widths(depends), strict=True)]
+        return _writes(columns, made.column(node.src[2], depends, VECTOR))
+    full = made.vectors(node.src[2], depends)
     if made.layout.is_contiguous(node):
         columns = [made.column(child, depends, FIRST) for child in addresses]
         return _writes(columns, full)
@@ -45,12 +46,9 @@ def writes(made: Variants, node: Node) -> list[Node]:
     return found
 
 
-def _masked(made: Variants, node: Node, depends: int) -> list[list[Node]]:
+def _masked(made: Variants, node: Node, depends: int) -> list[Sequence[Node]]:
     """The first offset of each vector, and the gates of its lanes."""
-    offsets = made.column(node.src[1], depends, FIRST)
-    gates = made.column(node.src[-1], depends, VECTOR)
-    pairs = zip(gates, made.widths(depends), strict=True)
-    return [offsets, [made.widened(gate, width) for gate, width in pairs]]
+    return [made.column(node.src[1], depends, FIRST), made.vectors(node.src[-1], depends)]
 
 
 def _lane_rows(made: Variants, src: tuple[Node, ...], depends: int) -> list[list[tuple[Node, ...]]]:
@@ -95,7 +93,7 @@ def _write(address: tuple[Node, ...], value: Node) -> Node:
     return intern(_WRITE, VOID, (*address[:2], value, *address[2:]))
 
 
-def _writes(addresses: list[list[Node]], values: list[Node]) -> list[Node]:
+def _writes(addresses: Sequence[Sequence[Node]], values: Sequence[Node]) -> list[Node]:
     rows = zip(zip(*addresses, strict=True), values, strict=True)
     return [_write(address, value) for address, value in rows]
 

@@ -10,29 +10,42 @@ from compiler.rules import Builder
 _SPLAT, _STACK, _LANE = Op.SPLAT, Op.STACK, Op.LANE
 
 Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends on varying fastest
-_BUFFERS = ARRAYS | {Op.LOCAL, Op.AFTER}
+_BUFFERS = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
 
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """`tables[form]` holds the variants made so far; without the vector axis all forms are one."""
+    """`tables[form]` holds the variants made so far; a node that stays as it is is in none."""
 
     builder: Builder
     layout: Layout
     tables: tuple[Table, Table, Table]
 
     def keep(self, node: Node, form: Form, made: list[Node]) -> None:
+        """Without the vector axis all forms are one."""
         self.tables[form][node] = made
         if not self.layout.on_vector(node):
             self.tables[FIRST][node] = self.tables[EACH][node] = made
 
-    def column(self, child: Node, depends: int, form: Form) -> list[Node]:
+    def of(self, node: Node, form: Form) -> Sequence[Node]:
+        """Every variant."""
+        made = self.tables[form].get(node)
+        return (node,) if made is None else made
+
+    def column(self, child: Node, depends: int, form: Form) -> Sequence[Node]:
         """The variant of `child` that belongs to each variant over `depends`."""
-        made = self.tables[form][child]
+        made = self.of(child, form)
         own = self.layout.lanes.depends[child]
         if own == depends:
             return made
-        return [made[place] for place in self.layout.project(depends, own, form)]
+        places = self.layout.project(depends, own, form)
+        return [made[place] for place in places] if own else [made[0]] * len(places)
+
+    def vectors(self, child: Node, depends: int) -> Sequence[Node]:
+        """The same as vectors, where `depends` is on the vector axis."""
+        made = self.column(child, depends, VECTOR)
+        pairs = zip(made, self.widths(depends), strict=True)
+        return [c if c.dtype.count == width else self.widened(c, width) for c, width in pairs]
 
     def widths(self, depends: int) -> list[int]:
         """The number of lanes of each vector variant over `depends`."""
