@@ -85,23 +85,20 @@ def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, .
     if op is _CONST:
         attr, bits = _canonical_const(dtype, attr)
         key = (op, dtype, bits, attr[1])
+    blank = _Blank()  # most are new: to look first would be to hash the key twice
+    blank.op = op
+    blank.dtype = dtype
+    blank.src = blank.below = src
+    blank.attr = attr
+    blank.interval = blank.order = None
+    if op in _SYMBOLIC_OPS:
+        blank.below = src + _sizes_in(op, attr)
+    blank.__class__ = Node
+    node: Node = blank  # type: ignore[assignment]  # by now it is one
     table = _nodes.current
-    found = table.get(key)
-    if found is None:
-        blank = _Blank()
-        blank.op = op
-        blank.dtype = dtype
-        blank.src = src
-        blank.attr = attr
-        blank.below = src
-        blank.interval = blank.order = None
-        if op in _SYMBOLIC_OPS:
-            blank.below = src + _sizes_in(op, attr)
-        blank.__class__ = Node
-        node: Node = blank  # type: ignore[assignment]  # by now it is one
-        if _nodes.older or len(table) >= _nodes.limit:
-            return _nodes.enter(key, node)
-        found = table.setdefault(key, node)  # `enter`, for when there is no sweep
+    if _nodes.older or len(table) >= _nodes.limit:
+        return _nodes.enter(key, node)
+    found = table.setdefault(key, node)  # `enter`, for when there is no sweep
     return found if table is _nodes.current else _nodes.enter(key, found)
 
 

@@ -23,27 +23,30 @@ from compiler.ir.op import (
 from compiler.ir.viewstack import ViewStack
 
 _dtype_of = attrgetter("dtype")
+_kind_of = attrgetter("op", "dtype")
 _Signature = tuple[object, ...]
-_wellformed: set[_Signature] = set()  # of ops in _BY_DTYPES; only asked
+_wellformed: set[_Signature] = set()  # what `_signature` said of nodes that are; only asked
 
 
 def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
     """The first of `nodes` with something wrong with it by itself, and what that is.
 
-    Most ops have no fields and are right or wrong by dtypes alone: each combination is judged once.
+    Where a signature says all that the check looks at, each one is judged once.
     """
     for node in nodes:
-        if node.op in _BY_DTYPES:
-            signature = (node.op, node.attr, node.dtype, *map(_dtype_of, node.src))
-            if signature in _wellformed:
-                continue
-            reason = why_malformed(node)
-            if reason is None:
-                _wellformed.add(signature)
-        else:
-            reason = why_malformed(node)
+        op, signature = node.op, None
+        if op in _BY_DTYPES:
+            signature = (op, node.attr, node.dtype, *map(_dtype_of, node.src))
+        elif op in _BY_SOURCES:
+            fields = node.attr, *map(type, node.attr)  # 1 is equal to True
+            signature = (op, fields, node.dtype, *map(_kind_of, node.src))
+        if signature in _wellformed:
+            continue
+        reason = why_malformed(node)
         if reason is not None:
             return node, reason
+        if signature is not None:
+            _wellformed.add(signature)
     return None
 
 
@@ -516,4 +519,5 @@ _CHECKS.update({
 })  # fmt: skip
 _VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
 _VALUES_ONLY |= {Op.FRAGMENT, Op.WMMA, Op.ELEMENT}
-_BY_DTYPES = ELEMENTWISE | {Op.SPLAT, Op.STACK}
+_BY_DTYPES = ELEMENTWISE | {Op.SPLAT, Op.STACK}  # without fields
+_BY_SOURCES = frozenset((Op.LANE, Op.READ, Op.WRITE, Op.SET, Op.INIT))

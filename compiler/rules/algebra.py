@@ -130,6 +130,7 @@ def ordered_extremes(b: Builder, node: Node) -> Node | None:
     return None
 
 
+_NEGATIONS = (Op.NEG, Op.NOT)
 RULES = (
     Rule(
         "constant-last",
@@ -138,13 +139,27 @@ RULES = (
         constants=Constants.FIRST,
     ),
     Rule("add-zero", (Op.ADD,), add_zero, constants=Constants.LAST),
-    Rule("add-constants", (Op.ADD,), add_constants, constants=Constants.LAST, exact=True),
+    Rule(
+        "add-constants",
+        (Op.ADD,),
+        add_constants,
+        constants=Constants.LAST,
+        exact=True,
+        first=(Op.ADD,),
+    ),
     Rule("like-terms", (Op.ADD,), like_terms, constants=Constants.NOT_LAST, exact=True),
     Rule("constant-outward", (Op.ADD,), constant_outward, constants=Constants.NOT_LAST, exact=True),
     Rule("sub-is-add", (Op.SUB,), sub_is_add),
     Rule("mul-one", (Op.MUL,), mul_one, constants=Constants.LAST),
-    Rule("mul-constants", (Op.MUL,), mul_constants, constants=Constants.LAST, exact=True),
+    Rule(
+        "mul-constants",
+        (Op.MUL,),
+        mul_constants,
+        constants=Constants.LAST,
+        exact=True,
+        first=(Op.MUL, Op.ADD),
+    ),
     Rule("divide-by-one", (Op.FDIV,), divide_by_one, constants=Constants.LAST),
-    Rule("double-negation", (Op.NEG, Op.NOT), double_negation),
+    Rule("double-negation", _NEGATIONS, double_negation, first=_NEGATIONS),
     Rule("ordered-extremes", (Op.MAX, Op.MIN), ordered_extremes),
 )

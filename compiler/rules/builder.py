@@ -48,7 +48,7 @@ class Constants(Enum):
 class Rule:
     """A law: a node with one of `ops` is replaced by what `apply` returns, if not None.
 
-    The last two say for which nodes `apply` returns None anyway, and need not be called.
+    The last three say for which nodes `apply` returns None anyway, and need not be called.
     """
 
     name: str
@@ -56,11 +56,14 @@ class Rule:
     apply: "Callable[[Builder, Node], Node | None]"
     constants: Constants = Constants.ANY
     exact: bool = False  # only where the first source is no float
+    first: tuple[Op, ...] = ()  # if any, only where the first source has one of these ops
 
 
 Rules = tuple[Rule, ...]
-RulesByOp = Mapping[Op, tuple[Rules, ...]]
-# by op, then by case: 1 for floats, plus 2 and 4 where the first and the last source are constants
+# The rules of an op by case: 1 for floats, plus 2 and 4 where the first and the last source are
+# constants; then by the op of the first source, where some rule wants one; else those that do not.
+_Case = tuple[Mapping[Op, Rules], Rules]
+RulesByOp = Mapping[Op, tuple[_Case, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,14 @@ def index_by_op(rules: Sequence[Rule]) -> RulesByOp:
     for rule in rules:
         for op in rule.ops:
             table.setdefault(op, []).append(rule)
-    return {
-        op: tuple([tuple([rule for rule in found if _is_for(rule, case)]) for case in range(8)])
-        for op, found in table.items()
-    }
+    return {op: tuple([_case(found, case) for case in range(8)]) for op, found in table.items()}
+
+
+def _case(rules: Sequence[Rule], case: int) -> _Case:
+    called = [rule for rule in rules if _is_for(rule, case)]
+    wanted = dict.fromkeys([op for rule in called for op in rule.first])
+    by_first = {op: tuple([r for r in called if not r.first or op in r.first]) for op in wanted}
+    return by_first, tuple([rule for rule in called if not rule.first])
 
 
 def _is_for(rule: Rule, case: int) -> bool:
@@ -135,8 +142,11 @@ class Builder:
                 case += 2
             if last.op in _CONSTANTS and _is_constant(last):
                 case += 4
-            rules = cases[case]
-            found = self._memo[node] = self._fold(node, rules) if rules else node
+            by_first, rules = cases[case]
+            rules = by_first.get(first.op, rules)
+            if not rules:
+                return node
+            found = self._memo[node] = self._fold(node, rules)
         return found
 
     def _fold(self, node: Node, rules: Rules) -> Node:

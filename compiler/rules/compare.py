@@ -83,5 +83,6 @@ RULES = (
         move_constants_right,
         constants=Constants.LAST,
         exact=True,
+        first=(Op.ADD, Op.MUL),
     ),
 )

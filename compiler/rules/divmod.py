@@ -105,5 +105,5 @@ RULES = (
     Rule("divmod-within-one-multiple", _BOTH, within_one_multiple, constants=Constants.LAST),
     Rule("divmod-split-multiples", _BOTH, split_multiples, constants=Constants.LAST),
     Rule("divmod-common-factor", _BOTH, common_factor, constants=Constants.LAST),
-    Rule("divmod-nested", _BOTH, nested, constants=Constants.LAST),
+    Rule("divmod-nested", _BOTH, nested, constants=Constants.LAST, first=_BOTH),
 )

@@ -109,13 +109,13 @@ def stack_of_equal(b: Builder, node: Node) -> Node | None:
 
 RULES = (
     Rule("where-decided", (Op.WHERE,), where_decided),
-    Rule("where-not", (Op.WHERE,), where_not),
+    Rule("where-not", (Op.WHERE,), where_not, first=(Op.NOT,)),
     Rule("where-same-condition", (Op.WHERE,), where_same_condition),
     Rule("bit-constants", (Op.AND, Op.OR, Op.XOR), bit_constants),
     Rule("repeated-operand", (Op.AND, Op.OR), repeated_operand),
     Rule("shift-by-zero", (Op.SHL, Op.SHR), shift_by_zero, constants=Constants.LAST),
     Rule("cast-to-same", (Op.CAST, Op.BITCAST), cast_to_same),
-    Rule("cast-of-cast", (Op.CAST,), cast_of_cast),
-    Rule("lane-of-vector", (Op.LANE,), lane_of_vector),
+    Rule("cast-of-cast", (Op.CAST,), cast_of_cast, first=(Op.CAST,)),
+    Rule("lane-of-vector", (Op.LANE,), lane_of_vector, first=(Op.SPLAT, Op.STACK)),
     Rule("stack-of-equal", (Op.STACK,), stack_of_equal),
 )

@@ -1,21 +1,23 @@
 """Integer expressions as sums of terms: what divisions, comparisons and strides are decided on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from compiler.ir import Interval, Node, Op, bounds
 from compiler.rules.builder import Builder
 
 _ADD, _SUB, _MUL, _NEG = Op.ADD, Op.SUB, Op.MUL, Op.NEG
 
-Terms = dict[Node, int]
+Terms = Mapping[Node, int]
 
 
+@lru_cache(maxsize=128)  # several rules ask about the same operand, one after the other
 def linear(root: Node) -> tuple[Terms, int]:
     """Coefficients of the non-linear parts of `root`, in order of appearance, and the constant.
 
     The sum equals `root` modulo 2**bits; it is exact where `exact_interval` fits the dtype.
     """
-    terms: Terms = {}
+    terms: dict[Node, int] = {}
     constant = 0
     stack: list[tuple[Node, int]] = [(root, 1)]
     while stack:

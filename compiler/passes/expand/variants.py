@@ -10,7 +10,7 @@ from compiler.rules import Builder
 _SPLAT, _STACK, _LANE = Op.SPLAT, Op.STACK, Op.LANE
 
 Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends on varying fastest
-_BUFFERS = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
+_BUFFERS = ARRAYS | {Op.LOCAL, Op.AFTER}
 
 
 @dataclass(frozen=True, slots=True)
