@@ -7,24 +7,37 @@ from compiler.ir import ELEMENTWISE, Node, Op, loop_parts
 
 Guards = frozenset[Node]  # conditions that all hold; only asked and intersected
 _NOTHING: Guards = frozenset()
+_AND, _SPLAT, _WRITE, _RESULT, _LOOP = Op.AND, Op.SPLAT, Op.WRITE, Op.RESULT, Op.LOOP
+_GATED = {Op.READ: 3, _WRITE: 4}  # sources, with a gate
 _THROUGH = ELEMENTWISE | {Op.STACK, Op.SPLAT, Op.LANE}
 
 
 def conjuncts(gate: Node) -> Guards:
     """The conditions that all hold where `gate` does; one that all lanes share is a scalar."""
-    if gate.op is Op.AND:
+    if gate.op is _AND:
         return conjuncts(gate.src[0]) | conjuncts(gate.src[1])
-    return conjuncts(gate.src[0]) if gate.op is Op.SPLAT else frozenset((gate,))
+    return conjuncts(gate.src[0]) if gate.op is _SPLAT else frozenset((gate,))
 
 
 def find_guards(order: Sequence[Node]) -> Mapping[Node, Guards]:
-    """For each value, conditions outside of which nothing depends on it."""
-    if not any(node.op is Op.WRITE and len(node.src) == 4 for node in order):
+    """For each value, conditions outside of which nothing depends on it.
+
+    Empty where there is no gated WRITE, or no gated READ that could do without its gate.
+    """
+    gated = {node.op for node in order if node.op in _GATED and len(node.src) == _GATED[node.op]}
+    if len(gated) < len(_GATED):
         return {}
     demands = _Demands({}, {})
+    found, demand = demands.found, demands.demand
     for node in reversed(order):  # users first
-        demands.visit(node)
-    return demands.found
+        if node.op in _THROUGH:
+            guards = found.get(node, _NOTHING)
+            if guards and node.dtype.count != node.src[0].dtype.count:
+                guards = _of_all_lanes(guards)
+            demand(node.src, guards)
+        elif node.src:
+            demands.visit(node)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +50,15 @@ class _Demands:
 
     def visit(self, node: Node) -> None:
         """Pass on to the sources of `node` what is known of its users."""
-        guards = self.found.get(node, _NOTHING)
-        if node.op is Op.WRITE:
+        if node.op is _WRITE:
             self.demand(node.src[2:3], conjuncts(node.src[3]) if len(node.src) == 4 else _NOTHING)
             self.demand((*node.src[:2], *node.src[3:]), _NOTHING)
-        elif node.op is Op.RESULT:
+        elif node.op is _RESULT:
+            guards = self.found.get(node, _NOTHING)
             place = (node.src[0], node.attr[0])
             self.totals[place] = guards & self.totals.get(place, guards)
-        elif node.op is Op.LOOP:
+        elif node.op is _LOOP:
             self.loop(node)
-        elif node.op in _THROUGH:
-            same = node.dtype.count == node.src[0].dtype.count
-            self.demand(node.src, guards if same else _of_all_lanes(guards))
         else:
             self.demand(node.src, _NOTHING)
 
@@ -59,9 +69,11 @@ class _Demands:
             self.demand(pair, self.totals.get((node, index), _NOTHING))
 
     def demand(self, nodes: Sequence[Node], guards: Guards) -> None:
+        found = self.found
         for node in nodes:
-            known = self.found.get(node)
-            self.found[node] = guards if known is None else known & guards
+            known = found.get(node)
+            if known is not guards:
+                found[node] = guards if known is None else known & guards
 
 
 def _of_all_lanes(guards: Guards) -> Guards:

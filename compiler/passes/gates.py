@@ -4,6 +4,8 @@ A gated READ reads element 0 where its gate is false, and its value is then repl
 WRITE stays gated: it becomes a branch, or goes where the gate is never true.
 """
 
+from functools import lru_cache
+
 from compiler.errors import IRError
 from compiler.ir import (
     BOOL,
@@ -63,9 +65,8 @@ def _read(b: Builder, node: Node, src: tuple[Node, ...], guards: Guards) -> Node
     if len(src) == 2 and proven:
         return node if src == node.src else intern(_READ, node.dtype, src)
     gate = src[2] if len(src) == 3 else _guard(b, buffer, offset, count)
-    zero = b.const(node.dtype, 0)
     if gate.is_const:
-        return intern(_READ, node.dtype, src[:2]) if gate.value else zero
+        return intern(_READ, node.dtype, src[:2]) if gate.value else b.const(node.dtype, 0)
     if gate.dtype.count > 1:
         return intern(_READ, node.dtype, (buffer, offset, gate))
     if proven:
@@ -77,7 +78,7 @@ def _read(b: Builder, node: Node, src: tuple[Node, ...], guards: Guards) -> Node
         value = intern(_READ, node.dtype, (buffer, _safe(b, buffer, offset, gate, count)))
     if len(src) == 3 and conjuncts(node.src[2]) <= guards:
         return value  # whatever it is where the gate is false: nobody asks
-    return b.where(_spread(b, gate, count), value, zero)
+    return b.where(_spread(b, gate, count), value, b.const(node.dtype, 0))
 
 
 def _safe_read(b: Builder, node: Node, buffer: Node, offset: Node, gate: Node) -> Node:
@@ -90,19 +91,24 @@ def _safe(b: Builder, buffer: Node, offset: Node, gate: Node, count: int) -> Nod
     What does not change with the gate stays outside of the choice, which is then made once for all
     iterations of the loops that it belongs to.
     """
-    chosen = frozenset([node for node in toposort(gate) if node.op in _INDICES])
+    chosen = _indices(gate)
     terms, constant = linear(offset)
     fixed: list[tuple[Node, int]] = []
     moving: list[tuple[Node, int]] = []
     for term in terms.items():
-        depends = any(node in chosen for node in toposort(term[0]))
-        (fixed if depends else moving).append(term)
+        (moving if chosen.isdisjoint(_indices(term[0])) else fixed).append(term)
     rest = build_linear(b, b.const(offset.dtype, 0), moving, 0)
     low, high = bounds(rest)
     if not fixed or low < 0 or high + count > _least_size(buffer):
         return b.where(gate, offset, 0)
     base = build_linear(b, b.const(offset.dtype, 0), fixed, constant)
     return b.add(b.where(gate, base, 0), rest)
+
+
+@lru_cache(maxsize=128)  # the lanes of a vector have terms and gates in common
+def _indices(value: Node) -> frozenset[Node]:
+    """The loops that a value depends on; only asked."""
+    return frozenset([node for node in toposort(value) if node.op in _INDICES])
 
 
 def _spread(b: Builder, gate: Node, count: int) -> Node:
