@@ -89,8 +89,9 @@ def _steps(value: Node) -> list[Node]:
 
 
 def _read_and_written(order: Sequence[Node]) -> frozenset[Node]:
-    read = {node.src[0] for node in order if node.op is _READ}
-    written = {node.src[0] for node in order if node.op is _WRITE}
+    accesses = [node for node in order if node.op is _READ or node.op is _WRITE]
+    read = {node.src[0] for node in accesses if node.op is _READ}
+    written = {node.src[0] for node in accesses if node.op is _WRITE}
     return frozenset([node for node in read & written if node.op is _BUFFER])
 
 
@@ -183,15 +184,17 @@ class _Emission:
         return replace_src(node, tuple([done.get(child, child) for child in node.src]))
 
     def scope(self, scope: _Scope) -> None:
-        untouched = self.done.keys().isdisjoint
-        append = self.program.append
+        done, append = self.done, self.program.append
+        untouched = done.keys().isdisjoint
         for node in self.items[scope]:
             if node.op in _STRUCTURE:
                 self.structure(node)
             elif untouched(node.src):
                 append(node)
             else:
-                self.emit(node, self.over(node))
+                src = tuple([done.get(child, child) for child in node.src])
+                done[node] = made = intern(node.op, node.dtype, src, node.attr)
+                append(made)
         self.flush()
 
     def structure(self, node: Node) -> None:

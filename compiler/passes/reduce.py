@@ -29,29 +29,20 @@ def reduce(root: Node, context: Context) -> Node:
     level = _levels(order)
     groups = _groups(folds, level, free)
     reduction = _Reduction(context.builder, fused, numbers, free, groups, names)
-    reduction.done[()] = _without_loops(order)
+    reduction.done[()] = {node: node for node in order if node not in level}
     return reduction.lower(root, ())
 
 
 def _levels(order: Sequence[Node]) -> dict[Node, int]:
-    """How many FOLDs are nested in each node."""
+    """How many FOLDs are nested in each node that has a loop in it; the others stay as they are."""
     level: dict[Node, int] = {}
+    has_none = level.keys().isdisjoint
     for node in order:
-        highest = 0
-        for child in node.src:
-            if level[child] > highest:
-                highest = level[child]
+        if node.op not in _LOOPS and has_none(node.src):
+            continue
+        highest = max([level.get(child, 0) for child in node.src])
         level[node] = highest + 1 if node.op is _FOLD else highest
     return level
-
-
-def _without_loops(order: Sequence[Node]) -> dict[Node, Node]:
-    """The nodes that stay as they are, because no loop is closed in them."""
-    closing: set[Node] = set()
-    for node in order:
-        if node.op in _LOOPS or not closing.isdisjoint(node.src):
-            closing.add(node)
-    return {node: node for node in order if node not in closing}
 
 
 def _groups(

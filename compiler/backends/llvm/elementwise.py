@@ -59,7 +59,7 @@ def _lane(function: Function, node: Node) -> None:
 # --- arithmetic ---
 
 
-Writer = Callable[[Function, Node, list[str]], None]
+Handler = Callable[[Function, Node], None]
 
 
 def _alu(function: Function, node: Node) -> None:
@@ -67,12 +67,11 @@ def _alu(function: Function, node: Node) -> None:
     writer = _writer(node.op, node.dtype)
     if isinstance(writer, str):
         raise function.refuse(node, writer)
-    text = function.text
-    writer(function, node, [text[child] for child in node.src])
+    writer(function, node)
 
 
 @cache
-def _writer(op: Op, dtype: DType) -> Writer | str:
+def _writer(op: Op, dtype: DType) -> Handler | str:
     """How the first table that knows `op` says it, or why none does; asked once per dtype."""
     key = (op, dtype.kind)
     if dtype.scalar is BFLOAT16:
@@ -95,45 +94,46 @@ _ROUNDS_TWICE = frozenset(
 )
 
 
-def _infix(name: str, dtype: DType, *, proves: bool) -> Writer:
+def _infix(name: str, dtype: DType, *, proves: bool) -> Handler:
     kind = type_text(dtype)
     flag = " nsw" if dtype.kind is Kind.INT else " nuw"
 
-    def plain(function: Function, node: Node, operands: list[str]) -> None:
-        a, b = operands
-        function.assign(node, f"{name} {kind} {a}, {b}")
+    def plain(function: Function, node: Node) -> None:
+        text, (a, b) = function.text, node.src
+        function.assign(node, f"{name} {kind} {text[a]}, {text[b]}")
 
-    def index(function: Function, node: Node, operands: list[str]) -> None:
-        a, b = operands
+    def index(function: Function, node: Node) -> None:
+        text, (a, b) = function.text, node.src
         proof = "" if bounds(node) == full(node) else flag  # the interval says it does not wrap
-        function.assign(node, f"{name}{proof} {kind} {a}, {b}")
+        function.assign(node, f"{name}{proof} {kind} {text[a]}, {text[b]}")
 
     return index if proves and dtype.count == 1 else plain
 
 
-def _intrinsic(name: str, dtype: DType) -> Writer:
+def _intrinsic(name: str, dtype: DType) -> Handler:
     kind = type_text(dtype)
     symbol = f"@llvm.{name}.{suffix(dtype)}"
 
-    def write(function: Function, node: Node, operands: list[str]) -> None:
-        function.declared[f"{kind} {symbol}({', '.join([kind] * len(operands))})"] = None
-        given = ", ".join([f"{kind} {text}" for text in operands])
+    def write(function: Function, node: Node) -> None:
+        function.declared[f"{kind} {symbol}({', '.join([kind] * len(node.src))})"] = None
+        text = function.text
+        given = ", ".join([f"{kind} {text[child]}" for child in node.src])
         function.assign(node, f"call {kind} {symbol}({given})")
 
     return write
 
 
-def _select_extreme(function: Function, node: Node, operands: list[str]) -> None:
+def _select_extreme(function: Function, node: Node) -> None:
     kind, bits = type_text(node.dtype), type_text(BOOL.vec(node.dtype.count))
-    a, b = operands
+    a, b = [function.text[child] for child in node.src]
     beyond = function.step("beyond", f"fcmp {SELECTED[node.op]} {kind} {a}, {b}")
     is_nan = function.step("isnan", f"fcmp uno {kind} {a}, {a}")
     first = function.step("first", f"or {bits} {beyond}, {is_nan}")
     function.assign(node, f"select {bits} {first}, {kind} {a}, {kind} {b}")
 
 
-def _call_lanes(function: Function, node: Node, operands: list[str]) -> None:
-    (operand,) = operands
+def _call_lanes(function: Function, node: Node) -> None:
+    operand = function.text[node.src[0]]
     dtype, element = node.dtype, type_text(node.dtype.scalar)
     symbol = f"@{LIBRARY[node.op, dtype.scalar.name]}"
     function.declared[f"{element} {symbol}({element})"] = None
@@ -243,7 +243,6 @@ def _conversion(origin: DType, dtype: DType) -> str:
     return "trunc" if dtype.bits < origin.bits else WIDEN[origin.kind]
 
 
-Handler = Callable[[Function, Node], None]
 _TABLED = frozenset(op for table in (BINARY, INTRINSICS, LIBRARY) for op, _ in table)
 ELEMENTWISE_HANDLERS: Mapping[Op, Handler] = {
     **dict.fromkeys((op for op in Op if op in _TABLED), _alu),
