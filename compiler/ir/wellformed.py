@@ -23,7 +23,7 @@ from compiler.ir.op import (
 from compiler.ir.viewstack import ViewStack
 
 _dtype_of = attrgetter("dtype")
-_kind_of = attrgetter("op", "dtype")
+_LANE, _CONST, _RANGE, _VOID = Op.LANE, Op.CONST, Op.RANGE, Kind.VOID
 _Signature = tuple[object, ...]
 _wellformed: set[_Signature] = set()  # what `_signature` said of nodes that are; only asked
 
@@ -37,9 +37,11 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
         op, signature = node.op, None
         if op in _BY_DTYPES:
             signature = (op, node.attr, node.dtype, *map(_dtype_of, node.src))
-        elif op in _BY_SOURCES:
+        elif op in _BY_FIRST and node.src:
+            signature = (op, node.attr, node.dtype, node.src[0].op, *map(_dtype_of, node.src))
+        elif op is _LANE:
             fields = node.attr, *map(type, node.attr)  # 1 is equal to True
-            signature = (op, fields, node.dtype, *map(_kind_of, node.src))
+            signature = (op, fields, node.dtype, *map(_dtype_of, node.src))
         if signature in _wellformed:
             continue
         reason = why_malformed(node)
@@ -53,6 +55,8 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
 def why_malformed(node: Node) -> str | None:
     """What is wrong with this node by itself, looking no further than its sources' dtypes."""
     op = node.op
+    if op is _CONST and _is_number(node):
+        return None
     reason = _why_bad_fields(node) if node.attr or FIELDS[op] else None
     if reason is not None:
         return reason
@@ -79,6 +83,14 @@ def _is_size(node: Node, value: object) -> bool:
     if isinstance(value, Node):
         return value.dtype.is_int and value.dtype.count == 1
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(node: Node) -> bool:
+    """Whether a CONST is what nearly all are: a number of a scalar dtype, without a view."""
+    attr, dtype = node.attr, node.dtype
+    if len(attr) != 2 or attr[1] is not None or node.src or dtype.count > 1:
+        return False
+    return dtype.kind is not _VOID and _is_value(node, attr[0])
 
 
 def _is_value(node: Node, value: object) -> bool:
@@ -270,12 +282,15 @@ def _store(node: Node) -> str | None:
     return reason
 
 
+_BITWISE, _SUMS = frozenset((Op.AND, Op.OR, Op.XOR)), frozenset((Op.ADD, Op.MUL))
+
+
 def _why_bad_reduction(op: Op, dtype: DType) -> str | None:
     if op not in REDUCTIONS:
         return f"reduces by {op.name}, use one of {' '.join(op.name for op in REDUCTIONS)}"
-    if op in (Op.AND, Op.OR, Op.XOR) and not _bits_type(dtype):
+    if op in _BITWISE and not _bits_type(dtype):
         return f"reduces {dtype} by {op.name}, which needs integers or bool"
-    if op in (Op.ADD, Op.MUL) and dtype.kind is Kind.BOOL:
+    if op in _SUMS and dtype.kind is Kind.BOOL:
         return f"reduces bool by {op.name}, cast to an integer first"
     return None
 
@@ -289,14 +304,13 @@ def _reduce(node: Node) -> str | None:
     return reason
 
 
+_EFFECTS = frozenset((Op.STORE, Op.WRITE, Op.END, Op.LOOP, Op.BARRIER))
+
+
 def _effects(node: Node) -> str | None:
     if node.dtype is not VOID or not node.src:
         return "is void and has at least one source"
-    bad = [
-        child.op.name
-        for child in node.src
-        if child.op not in (Op.STORE, Op.WRITE, Op.END, Op.LOOP, Op.BARRIER)
-    ]
+    bad = [child.op.name for child in node.src if child.op not in _EFFECTS]
     return f"source {bad[0]} has no effect" if bad else None
 
 
@@ -346,9 +360,9 @@ def _fold(node: Node) -> str | None:
     terms = node.attr[1]
     if not 1 <= terms <= len(node.src):
         return f"{terms} terms of {len(node.src)} sources"
-    if any(child.dtype is not node.dtype for child in node.src[:terms]):
+    if [child for child in node.src[:terms] if child.dtype is not node.dtype]:
         return f"terms are {_dtypes(node)}, expected {node.dtype}"
-    if any(child.op is not Op.RANGE for child in node.src[terms:]):
+    if [child for child in node.src[terms:] if child.op is not _RANGE]:
         return "folds over something that is not a RANGE"
     return _why_bad_reduction(node.attr[0], node.dtype.scalar)
 
@@ -520,4 +534,4 @@ _CHECKS.update({
 _VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
 _VALUES_ONLY |= {Op.FRAGMENT, Op.WMMA, Op.ELEMENT}
 _BY_DTYPES = ELEMENTWISE | {Op.SPLAT, Op.STACK}  # without fields
-_BY_SOURCES = frozenset((Op.LANE, Op.READ, Op.WRITE, Op.SET, Op.INIT))
+_BY_FIRST = frozenset((Op.READ, Op.WRITE, Op.SET, Op.INIT))  # nor these; and by the first op
