@@ -105,8 +105,10 @@ class Executable(Protocol):
     ) -> Callable[[], None]:
         """The same call, to be made often while the buffers live."""
 
-    def launch(self, buffers: Sequence[Buffer]) -> None:
-        """A call without variables, over buffers that are known to fit and share no memory."""
+    def launcher(
+        self, variables: Mapping[str, int] | None = None
+    ) -> Callable[[Sequence[Buffer]], None]:
+        """Calls with these variables, over buffers that are known to fit and share no memory."""
 
 
 class Device(Protocol):

@@ -102,7 +102,7 @@ def of_number(number: Number) -> DType:
     """The dtype a Python number has by itself."""
     if isinstance(number, bool):
         return BOOL
-    return INT64 if isinstance(number, int) else FLOAT64
+    return FLOAT64 if isinstance(number, float) else INT64
 
 
 def float_of(dtype: DType) -> DType:

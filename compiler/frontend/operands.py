@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import DeviceError, DTypeError, ShapeError
-from compiler.frontend import dtypes, graph
+from compiler.frontend import dtypes, graph, symbolic
 from compiler.frontend.graph import Number, Shape, Value
 from compiler.frontend.shapes import broadcast
 from compiler.frontend.storage import from_array
@@ -25,7 +25,7 @@ Operand: TypeAlias = Value | HasValue | Number | npt.NDArray[Any] | np.generic |
 
 def is_number(operand: object) -> TypeGuard[Number]:
     """Whether this is a Python number, which adapts to the dtype of the others."""
-    return isinstance(operand, (bool, int, float)) and not isinstance(operand, np.generic)
+    return symbolic.is_number(operand) and not isinstance(operand, np.generic)
 
 
 def as_value(operand: Operand, device: str) -> Value:

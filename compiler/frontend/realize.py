@@ -76,7 +76,7 @@ def realize(values: Sequence[Value]) -> tuple[Value, ...]:
     """The same values in memory, without the graphs that led to them."""
     wanted = [_below_reshapes(value) for value in values]
     found = {value: storage_of(value) for value in wanted}
-    missing = [value for value, storage in found.items() if value.size and storage is None]
+    missing = [v for v, storage in found.items() if v.size != 0 and storage is None]
     held = _compute(missing) if missing else {}
     pairs = zip(values, wanted, strict=True)
     return tuple([_in_memory(value, held.get(base) or found[base]) for value, base in pairs])
@@ -158,7 +158,7 @@ def _run(
     executable([*buffers, *[storage.on_device() for storage in inputs]], variables)
     pairs = zip(built.made, buffers, strict=True)
     outputs = tuple([Storage(name, v.dtype, plain(v.size), buffer=buffer) for v, buffer in pairs])
-    note(executable, outputs, inputs)
+    note(executable, outputs, inputs, built.buffers, variables)
     note_launch()
     for value, storage in zip(built.made, outputs, strict=True):
         held[value] = storage

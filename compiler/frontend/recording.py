@@ -1,22 +1,27 @@
 """What a block of a program runs, noted while it runs: the launches, and the memory they touch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from compiler.backends import Executable
 from compiler.errors import JitError
+from compiler.frontend.graph import Value
 from compiler.frontend.storage import Storage
+from compiler.frontend.symbolic import formula_of
+from compiler.ir import Size
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """One kernel that ran: it filled `outputs`."""
+    """One kernel that ran: it filled `outputs`. `sizes` are those of outputs and inputs."""
 
     executable: Executable
     outputs: tuple[Storage, ...]
     inputs: tuple[Storage, ...]
+    sizes: tuple[Size, ...]
+    variables: Mapping[str, int]
 
 
 _launches: ContextVar[list[Launched] | None] = ContextVar("launches recorded", default=None)
@@ -38,11 +43,18 @@ def is_recording() -> bool:
     return _launches.get() is not None
 
 
-def note(executable: Executable, outputs: tuple[Storage, ...], inputs: tuple[Storage, ...]) -> None:
-    """Called once for each kernel that has run."""
+def note(
+    executable: Executable,
+    outputs: tuple[Storage, ...],
+    inputs: tuple[Storage, ...],
+    values: Sequence[Value],
+    variables: Mapping[str, int],
+) -> None:
+    """Called once for each kernel that has run. `values` are what its buffers hold."""
     found = _launches.get()
     if found is not None:
-        found.append(Launched(executable, outputs, inputs))
+        sizes = tuple([formula_of(value.size) for value in values])
+        found.append(Launched(executable, outputs, inputs, sizes, variables))
 
 
 def refuse_reading(what: str) -> None:

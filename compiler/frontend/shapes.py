@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.errors import AxisError, DTypeError, ShapeError
 from compiler.frontend.graph import Number, Shape
-from compiler.frontend.symbolic import BoundSize, merged, plain
+from compiler.frontend.symbolic import BoundSize, is_number, merged, plain
 
 Axes: TypeAlias = int | Sequence[int] | None
 
@@ -27,7 +27,7 @@ def as_number(value: object, what: str) -> Number:
     """`value` as a Python number. Raises DTypeError naming `what` for anything else."""
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         value = value.item()
-    if not isinstance(value, (bool, int, float)):
+    if not is_number(value):
         raise DTypeError(f"{what} is {value!r:.40}: use a number")
     return value
 

@@ -8,12 +8,19 @@ the formula, so they are the same for every value of the variable.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
 
 from compiler.backends import size_value
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend.assumptions import assume
-from compiler.ir import INT64, Node, Op, Size, intern, sym
+from compiler.ir import INT64, Node, Op, Size, intern, sym, toposort
 
+if TYPE_CHECKING:
+    _Int = int  # it is used as one
+else:
+    _Int = object
 Bindings = Mapping[str, "BoundSize"]  # by the name of the variable
 NONE: Bindings = MappingProxyType({})
 
@@ -50,16 +57,19 @@ class Variable:
         return intern(Op.VAR, INT64, (), (self.name, self.low, self.high))
 
 
-class BoundSize(int):
+class BoundSize(_Int):
     """A number that is the value of `formula` under `bindings`. Arithmetic goes on with both.
 
     It equals a number with the same formula only: a kernel for 8 rows is not one for `batch` rows,
     though `batch` be 8. An order is decided by the range of the formula where that is enough, and
-    otherwise by the number, as is everything that needs a plain one (`int(size)`): see `assume`.
+    otherwise by the number, as is everything that needs a plain one (`int(size)`, `range(size)`):
+    see `assume`. Were it an int, Python would take its number without asking it.
     """
 
-    formula: Node
-    bindings: Bindings
+    __slots__ = ("bindings", "formula", "value")
+
+    def __init__(self, value: int, formula: Node, bindings: Bindings) -> None:
+        self.value, self.formula, self.bindings = value, formula, bindings
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundSize):
@@ -137,32 +147,47 @@ class BoundSize(int):
     def __int__(self) -> int:
         return fixed(self)
 
+    def __index__(self) -> int:
+        return fixed(self)
+
     def __float__(self) -> float:
         return float(fixed(self))
 
     def __truediv__(self, other: float) -> float:
-        return fixed(self) / other
+        return fixed(self) / plain_number(other) if is_number(other) else NotImplemented
 
     def __rtruediv__(self, other: float) -> float:
-        return other / fixed(self)
+        return plain_number(other) / fixed(self) if is_number(other) else NotImplemented
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # noqa: ANN401  # NumPy's own
+        return np.asarray(fixed(self), dtype)
 
     def bit_length(self) -> int:
         """Of the plain number."""
         return fixed(self).bit_length()
 
 
+INTEGERS = (int, BoundSize)
+
+
+def is_number(x: object) -> TypeGuard[float]:
+    """Whether this is a Python number or a symbolic size."""
+    return isinstance(x, (int, float, BoundSize))
+
+
+def plain_number(x: float) -> float:
+    """The number, for what is decided by it."""
+    return fixed(x) if isinstance(x, BoundSize) else x
+
+
 def _variable(node: Node, value: int) -> BoundSize:
-    size = BoundSize(value)
-    size.formula, size.bindings = node, MappingProxyType({node.attr[0]: size})
+    size = BoundSize(value, node, NONE)
+    size.bindings = MappingProxyType({node.attr[0]: size})
     return size
 
 
 def _bound(value: int, formula: Size, bindings: Bindings) -> int:
-    if isinstance(formula, int):
-        return formula
-    size = BoundSize(value)
-    size.formula, size.bindings = formula, bindings
-    return size
+    return formula if isinstance(formula, int) else BoundSize(value, formula, bindings)
 
 
 # --- arithmetic -----------------------------------------------------------------------------------
@@ -171,7 +196,7 @@ def _bound(value: int, formula: Size, bindings: Bindings) -> int:
 def _combine(
     symbolic: Callable[[Size, Size], Size], numeric: Callable[[int, int], int], a: int, b: int
 ) -> int:
-    if not isinstance(a, int) or not isinstance(b, int):
+    if not isinstance(a, INTEGERS) or not isinstance(b, INTEGERS):
         return NotImplemented  # an array or a float: let it have a try
     bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
     return _bound(numeric(plain(a), plain(b)), symbolic(formula_of(a), formula_of(b)), bindings)
@@ -194,8 +219,10 @@ def _mod(a: Size, b: Size) -> Size:
 
 
 def _compare(op: Op, a: float, b: float) -> bool:
-    if not isinstance(a, int) or not isinstance(b, int):
-        left, right = [fixed(x) if isinstance(x, BoundSize) else x for x in (a, b)]
+    if not isinstance(a, INTEGERS) or not isinstance(b, INTEGERS):
+        if not is_number(a) or not is_number(b):
+            return NotImplemented  # type: ignore[no-any-return]  # let the other one have a try
+        left, right = plain_number(a), plain_number(b)
         return left < right if op is Op.LT else left <= right
     return _is_ordered(op, a, b)
 
@@ -214,7 +241,7 @@ def _is_ordered(op: Op, a: int, b: int) -> bool:
 
 def plain(size: int) -> int:
     """The number, for what is done anew for every value: allocating, copying, printing."""
-    return int.__pos__(size)
+    return size.value if isinstance(size, BoundSize) else size
 
 
 def fixed(size: int) -> int:
@@ -277,18 +304,22 @@ def numbers(bindings: Bindings) -> dict[str, int]:
     return {name: plain(size) for name, size in bindings.items()}
 
 
-def rebound(bindings: Bindings, values: Mapping[str, int]) -> Bindings:
-    """The same variables at other values."""
-    return {name: _variable(size.formula, values[name]) for name, size in bindings.items()}
+def rebound(size: int, values: Mapping[str, int]) -> int:
+    """The same formula at other values of the variables."""
+    if not isinstance(size, BoundSize):
+        return size
+    names = size.bindings.items()
+    bindings = {name: _variable(old.formula, values[name]) for name, old in names}
+    return at(size.formula, bindings)
 
 
 def at(size: Size, bindings: Bindings) -> int:
     """What a size of the IR is under these bindings."""
-    return (
-        size
-        if isinstance(size, int)
-        else _bound(size_value(size, numbers(bindings)), size, bindings)
-    )
+    if isinstance(size, int):
+        return size
+    names = [node.attr[0] for node in toposort(size) if node.op is Op.VAR]
+    used = {name: bindings[name] for name in names}
+    return BoundSize(size_value(size, numbers(used)), size, used)
 
 
 def merged(parts: Iterable[Bindings]) -> Bindings:

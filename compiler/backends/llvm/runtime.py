@@ -108,18 +108,31 @@ class HostExecutable:
         count = self.count if isinstance(self.count, int) else size_value(self.count, values)
         if count <= 0:
             return _nothing
-        if count == 1 or self.pool.threads == 1 or count * self.work_ns < PARALLEL_NS:
+        if self._is_alone(count):
             return partial(self.function, *addresses, *numbers, 0, count)
         return partial(self.pool.run, partial(self.function, *addresses, *numbers), count)
 
-    def launch(self, buffers: Sequence[Buffer]) -> None:
-        """Run over buffers that are known to fit: nothing is checked."""
-        addresses = [buffer.address for buffer in buffers]  # type: ignore[attr-defined]  # they are ours
-        count = size_value(self.count, {})
-        if count == 1 or self.pool.threads == 1 or count * self.work_ns < PARALLEL_NS:
-            self.function(*addresses, 0, count)
-        else:
-            self.pool.run(partial(self.function, *addresses), count)
+    def launcher(
+        self, variables: Mapping[str, int] | None = None
+    ) -> Callable[[Sequence[Buffer]], None]:
+        """Calls over buffers that are known to fit: nothing is checked."""
+        values = variables or {}
+        numbers = variable_values(self.program, values) if self.has_variables else []
+        count = size_value(self.count, values)
+        run, function, is_alone = self.pool.run, self.function, self._is_alone(count)
+
+        def launch(buffers: Sequence[Buffer]) -> None:
+            addresses = [buffer.address for buffer in buffers]  # type: ignore[attr-defined]  # they are ours
+            if is_alone:
+                function(*addresses, *numbers, 0, count)
+            else:
+                run(partial(function, *addresses, *numbers), count)
+
+        return launch if count > 0 else _no_launch
+
+    def _is_alone(self, count: int) -> bool:
+        """Whether one thread is enough."""
+        return count == 1 or self.pool.threads == 1 or count * self.work_ns < PARALLEL_NS
 
     def _addresses(self, buffers: Sequence[Buffer], values: Mapping[str, int]) -> list[int]:
         fits = self.wanted is not None and len(buffers) == len(self.wanted)
@@ -140,6 +153,10 @@ class HostExecutable:
 
 def _nothing() -> None:
     """The launch of a kernel that has nothing to do."""
+
+
+def _no_launch(buffers: Sequence[Buffer]) -> None:
+    """The same over any buffers."""
 
 
 def _refuse_overlap(program: Program, buffers: Sequence[Any], written: int) -> None:

@@ -63,9 +63,11 @@ class ReferenceExecutable:
         """The same call, to be made often; it is checked each time."""
         return partial(self, buffers, variables)
 
-    def launch(self, buffers: Sequence[Buffer]) -> None:
-        """The same call; it is checked all the same."""
-        self(buffers)
+    def launcher(
+        self, variables: Mapping[str, int] | None = None
+    ) -> Callable[[Sequence[Buffer]], None]:
+        """The same calls; they are checked all the same."""
+        return partial(self, variables=variables)
 
 
 def _array(program: Program, buffer: Buffer) -> Array:

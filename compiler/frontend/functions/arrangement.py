@@ -13,7 +13,7 @@ from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand, align, as_value, require_values
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, as_int
-from compiler.frontend.symbolic import fixed
+from compiler.frontend.symbolic import INTEGERS, fixed
 from compiler.ir import BOOL, INT64
 
 
@@ -71,7 +71,7 @@ def meshgrid(*arrays: Value, indexing: str = "xy") -> tuple[Value, ...]:
 
 def repeat_each(x: Value, repeats: int | Operand, axis: int | None = None) -> Value:
     """Each element `repeats` times: a number for all, or one for each, which are realized."""
-    if isinstance(repeats, int):
+    if isinstance(repeats, INTEGERS):
         return repeat(x, repeats, axis)
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0

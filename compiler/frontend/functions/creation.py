@@ -14,7 +14,7 @@ from compiler.frontend.functions.elementwise import add, equal, less_equal, mult
 from compiler.frontend.graph import Number, Value
 from compiler.frontend.shapes import as_int, as_number, as_shape
 from compiler.frontend.storage import from_array
-from compiler.frontend.symbolic import BoundSize, largest, maximum
+from compiler.frontend.symbolic import INTEGERS, BoundSize, largest, maximum
 from compiler.ir import FLOAT64, INT32, INT64, DType
 
 Sizes: TypeAlias = int | Sequence[int]
@@ -104,7 +104,7 @@ def _symbolic_numbers(
     first: Number, last: Number, each: Number, dtype: DTypeLike | None, device: str
 ) -> Value:
     """Whole numbers, how many of which there are is known when a kernel runs."""
-    whole = [number for number in (first, last, each) if isinstance(number, int)]
+    whole = [number for number in (first, last, each) if isinstance(number, INTEGERS)]
     if isinstance(each, BoundSize) or len(whole) < 3:
         raise ShapeError(f"arange {first} to {last} by {each}: a symbolic size needs whole steps")
     start, stop, step = whole

@@ -7,7 +7,7 @@ picked cannot leak an inf or NaN. A position outside the axis reads 0, and write
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from operator import index as as_index
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -151,7 +151,7 @@ def _plan(x: Value, index: Index) -> _Plan:
 
 def _slice(item: slice, size: int) -> tuple[int, int, int]:
     """The span of a slice in rising order, with its step."""
-    if is_symbolic(size):
+    if any(is_symbolic(number) for number in (size, item.start, item.stop)):
         return _symbolic_slice(item, size)
     try:
         start, stop, step = item.indices(size)
@@ -164,11 +164,16 @@ def _slice(item: slice, size: int) -> tuple[int, int, int]:
     return (start, last + 1, step) if step > 0 else (last, start + 1, step)
 
 
+def _as_index(item: Index) -> int:
+    """An integer, or the size of an axis."""
+    return item if is_symbolic(item) else index(item)
+
+
 def _symbolic_slice(item: slice, size: int) -> tuple[int, int, int]:
-    """The same, with ends that depend on the size."""
+    """The same, with ends that depend on a variable."""
     try:
-        step = 1 if item.step is None else as_index(item.step)
-        ends = [None if end is None else as_index(end) for end in (item.start, item.stop)]
+        step = 1 if item.step is None else _as_index(item.step)
+        ends = [None if end is None else _as_index(end) for end in (item.start, item.stop)]
     except TypeError as error:
         raise IndexingError(f"slice {item}: {error}") from None
     if step == 0:
@@ -197,7 +202,7 @@ def _clamped(place: int | None, size: int, default: int, before: int = 0) -> int
 
 def _single(item: Index, size: int, axis: int) -> tuple[int, int]:
     try:
-        place = as_index(item)
+        place = _as_index(item)
     except TypeError:
         raise IndexingError(
             f"index {item!r}: use integers, slices, ..., None, or arrays of integers or bools"

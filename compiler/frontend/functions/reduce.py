@@ -21,7 +21,7 @@ from compiler.frontend.functions.elementwise import (
 from compiler.frontend.functions.floats import as_float, exp, log, sqrt
 from compiler.frontend.graph import Shape, Value
 from compiler.frontend.shapes import Axes, as_axes, as_axis, as_number
-from compiler.frontend.symbolic import is_symbolic, maximum
+from compiler.frontend.symbolic import BoundSize, is_symbolic, maximum
 from compiler.ir import BOOL, FLOAT64, INT64, DType, Op
 
 
@@ -128,7 +128,7 @@ def _variance(x: Value, axis: Axes, correction: float, *, keepdims: bool) -> Val
     distance = subtract(x, mean(x, axis, keepdims=True))
     total = _fold(Op.ADD, square(distance), axis, keepdims=keepdims)
     count, less = _count(x, as_axes(axis, x.ndim)), as_number(correction, "correction")
-    if isinstance(count, int) and less == int(less):
+    if isinstance(count, BoundSize) and less == int(less):
         return divide(total, maximum(count - int(less), 0))
     return divide(total, max(float(count) - less, 0.0))
 

@@ -2,19 +2,22 @@
 
 import gc
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import ref
 
 from compiler.errors import JitError
+from compiler.frontend.assumptions import Assumption, assuming
 from compiler.frontend.graph import Kind, Shape, Value, source
-from compiler.frontend.jit.plan import Plan, plan
+from compiler.frontend.jit.plan import Plan, Ready, Variables, plan
 from compiler.frontend.jit.trees import Tree, difference, put_together, take_apart
 from compiler.frontend.realize import realize
-from compiler.frontend.recording import is_recording, recording
+from compiler.frontend.recording import Launched, is_recording, recording
 from compiler.frontend.storage import Storage, as_source, storage_of
+from compiler.frontend.symbolic import formulas, merged, numbers, rebound
 from compiler.frontend.tensor import Tensor, wrap
 from compiler.ir import DType
 from compiler.observe import (
@@ -42,6 +45,29 @@ class Signature:
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)} on {self.device}"
 
+    def fits(self, value: Value) -> bool:
+        """Whether a value is like that, whatever its variables are."""
+        if value.dtype is not self.dtype or value.device != self.device:
+            return False
+        return value.shape == self.shape or formulas(value.shape) == formulas(self.shape)
+
+    def at(self, variables: Variables) -> "Signature":
+        """The same for other values of its variables."""
+        shape = tuple([rebound(size, variables) for size in self.shape])
+        return replace(self, shape=shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is known of a program for some values of its variables."""
+
+    ready: Ready
+    results: tuple[Signature, ...]
+
+
+Runs = OrderedDict[tuple[int, ...], Run]  # by the values of the variables
+MAX_RUNS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
@@ -53,6 +79,9 @@ class Recorded:
     result: Tree
     results: tuple[Signature, ...]  # what is returned, then state
     questions: tuple[CompileReused, ...]  # that it asked the compiler
+    variables: Variables  # their values when it was recorded
+    assumptions: tuple[Assumption, ...]  # what its Python code decided by these values
+    runs: Runs = field(default_factory=Runs)
 
 
 @dataclass(slots=True, eq=False)
@@ -119,19 +148,22 @@ def _trace(
     _assign(state, stand_ins[count:])
     args, options = put_together(tree, iter(handles))
     asked: list[CompileReused] = []
-    with recording() as launches, observing(_noting_questions(asked)):
+    with recording() as launches, observing(_noting_questions(asked)), assuming() as assumed:
         result, returned = take_apart(function(*args, **options), "result")
         after = realize([tensor.value for tensor in (*returned, *state)])
     for place, (handle, value) in enumerate(zip(handles, stand_ins, strict=False)):
         if handle.value is not value:
             raise JitError(f"argument {place}: the function assigns it, make it part of the state")
+    steps = plan(launches, [_storage(v) for v in stand_ins], [_storage(v) for v in after])
     recorded = Recorded(
         tree,
         tuple([signature(value) for value in before]),
-        plan(launches, [_storage(v) for v in stand_ins], [_storage(v) for v in after]),
+        steps,
         result,
         tuple([signature(value) for value in after]),
         tuple(asked),
+        _variables(before, launches),
+        (*assumed, *steps.assumptions),
     )
     _check_state(recorded, len(state))
     own = {_storage(new): _storage(old) for new, old in zip(stand_ins, before, strict=True)}
@@ -143,6 +175,14 @@ def _trace(
         if s not in found or s in own
     ]
     return recorded, outcome, rest
+
+
+def _variables(given: Sequence[Value], launches: Sequence[Launched]) -> Variables:
+    """The values of what arguments are bound to, and of what the function binds by itself."""
+    found = numbers(merged([value.bindings for value in given]))
+    for launched in launches:
+        found.update(launched.variables)
+    return found
 
 
 def _noting_questions(found: list[CompileReused]) -> Observer:
@@ -214,6 +254,33 @@ def signature(value: Value) -> Signature:
     return Signature(value.dtype, value.shape, value.device)
 
 
+def _run_for(recorded: Recorded, given: Variables) -> Run:
+    """Launch sizes and shapes for these variables. Raises JitError where the program would differ.
+
+    The caller holds the lock of the program.
+    """
+    variables = {**recorded.variables, **given}
+    key = tuple(variables.values())
+    found = recorded.runs.get(key)
+    if found is not None:
+        recorded.runs.move_to_end(key)
+        return found
+    for assumption in recorded.assumptions:
+        if not assumption.holds(variables):
+            raise JitError(_why_other(assumption, recorded.variables, variables))
+    results = tuple([signature.at(variables) for signature in recorded.results])
+    found = recorded.runs[key] = Run(recorded.plan.at(variables), results)
+    if len(recorded.runs) > MAX_RUNS:
+        recorded.runs.popitem(last=False)
+    return found
+
+
+def _why_other(assumption: Assumption, old: Variables, new: Variables) -> str:
+    changed = [name for name in new if old.get(name) != new[name]]
+    was, now = [", ".join([f"{n} = {at[n]}" for n in changed if n in at]) for at in (old, new)]
+    return f"the program was recorded with {was} and is right where {assumption}, now {now}"
+
+
 def _replay(
     recorded: Recorded, tree: Tree, tensors: Sequence[Tensor], state: Sequence[Tensor]
 ) -> Any:  # noqa: ANN401  # as the function gave it
@@ -222,7 +289,7 @@ def _replay(
         raise JitError(unlike)
     given = _in_memory([*tensors, *state])
     for place, (value, wanted) in enumerate(zip(given, recorded.signatures, strict=True)):
-        if (value.dtype, value.shape, value.device) != (wanted.dtype, wanted.shape, wanted.device):
+        if not wanted.fits(value):
             place, what = (
                 (place, "argument") if place < len(tensors) else (place - len(tensors), "state")
             )
@@ -232,10 +299,11 @@ def _replay(
     if is_observed():  # whoever came after the recording learns of its kernels, too
         for question in recorded.questions:
             notify(question)
-    storages = recorded.plan.run([_storage(value) for value in given])
+    run = _run_for(recorded, numbers(merged([value.bindings for value in given])))
+    storages = run.ready.run([_storage(value) for value in given])
     results = [
         source(storage, like.dtype, like.shape, like.device)
-        for storage, like in zip(storages, recorded.results, strict=True)
+        for storage, like in zip(storages, run.results, strict=True)
     ]
     returned = len(results) - len(state)
     _assign(state, results[returned:])
