@@ -56,6 +56,7 @@ PRODUCTS = {
     "conv over it": lambda x: x.T[None].conv(on(x, constant(4, 60, 3)), padding=1, stride=2),
     "max pool": lambda x: images(x).max_pool(2),
     "avg pool": lambda x: images(x).avg_pool(3, padding=1, stride=1, count_include_pad=False),
+    "einsum": lambda x: Tensor.einsum("ni,mi->nm", x, x),
     "attention": lambda x: (y := x.reshape(-1, 5, 12)).scaled_dot_product_attention(y, y),
 }
 MOVEMENTS = {
@@ -85,10 +86,28 @@ PLACES = {
     "along": lambda x: x.take_along_axis(x.argmax(axis=1, keepdims=True), 1),
     "cumsum beside": lambda x: x.cumsum(1),
     "cumsum over": lambda x: x.cumsum(0),
+    "cumprod over": lambda x: (x * 0.1 + 1).cumprod(0),
+    "search": lambda x: on(x, np.sort(constant(33))).searchsorted(x),
+    "greatest": lambda x: x.topk(3)[0],
+    "argsort over": lambda x: x.argsort(axis=0),
     "sort beside": lambda x: x.sort(axis=1),
     "sort over": lambda x: x.sort(axis=0),
 }
-ALL = {**ELEMENTWISE, **REDUCTIONS, **PRODUCTS, **MOVEMENTS, **PLACES}
+GRADIENTS = {
+    "of a reduction": lambda x: (x * x.mean(0)).tanh().sum().gradient(x)[0],
+    "of a maximum": lambda x: x.max(0).sum().gradient(x)[0],
+    "of a product": lambda x: (x @ x.T).exp().mean().gradient(x)[0],
+    "of weights": lambda x: ((x @ (w := on(x, constant(60, 4)))) ** 2).mean().gradient(w)[0],
+    "of a slice": lambda x: (x[2:30:3].sum() + x.sum()).gradient(x)[0],
+    "of a pool": lambda x: (images(x).max_pool(2) ** 2).sum().gradient(x)[0],
+    "of a gather": lambda x: x.take(on(x, np.array([0, -1, 0])), 0).sum().gradient(x)[0],
+}
+FIXED = {
+    "unstack": lambda x: sum(x.unstack(0)),
+    "rows": lambda x: sum(row.max() for row in x),
+    "diagonal": lambda x: (x @ x.T).diagonal(),
+}
+ALL = {**ELEMENTWISE, **REDUCTIONS, **PRODUCTS, **MOVEMENTS, **PLACES, **GRADIENTS}
 
 
 def compiles(action):

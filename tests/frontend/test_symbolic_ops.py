@@ -5,7 +5,7 @@ import pytest
 
 from compiler import Tensor, Variable, compiling, open_device, same_opts
 from compiler.errors import DeviceError
-from tests.frontend.symbolic_cases import ALL, compiles, rows
+from tests.frontend.symbolic_cases import ALL, FIXED, compiles, rows
 
 LOW, PRIME, HIGH = 1, 7, 64
 BATCH = Variable("batch", LOW, HIGH)
@@ -32,6 +32,14 @@ def test_kernels_are_compiled_once(name):
 
     run(LOW)
     assert compiles(lambda: [run(PRIME), run(HIGH), run(LOW + 1)]) == 0
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_what_needs_the_number_is_right_for_each(name):
+    for n in (3, 1, 5):
+        bound, plain = both(FIXED[name], "reference", n)
+        assert (bound.shape, bound.dtype) == (plain.shape, plain.dtype)
+        assert bound.tobytes() == plain.tobytes()
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from compiler.frontend.graph import Value
 from compiler.frontend.schedule.build import Built, MemoryOf
 from compiler.frontend.schedule.lifetimes import lifetimes
 from compiler.frontend.schedule.split import Reason, split_with_reasons
-from compiler.ir import ELEMENTWISE, Node, Op, attr_nodes, sym, toposort
+from compiler.ir import ELEMENTWISE, Node, Op, Size, attr_nodes, sym, toposort
 
 
 def explain(roots: Sequence[Value], memory_of: MemoryOf) -> str:
@@ -45,7 +45,7 @@ def _paragraph(
 
 def _rows(ast: Node) -> list[str]:
     """That reductions follow one another along one row, where they do."""
-    sizes: dict[str, object] = dict(ast.attr[0])
+    sizes: dict[str, Size] = dict(ast.attr[0])
     levels: dict[Node, int] = {}
     longest: tuple[int, tuple[str, ...]] = (0, ())
     for node in toposort(ast):
@@ -56,7 +56,7 @@ def _rows(ast: Node) -> list[str]:
     count, axes = longest
     if count < 2:
         return []
-    row = " ".join([str(sizes[axis]) for axis in axes])
+    row = " ".join([sym.text(sizes[axis]) for axis in axes])
     return [f"   keeps each row of {row}: {count} reductions, one after the other"]
 
 
