@@ -13,7 +13,7 @@ from replay.outcome import Outcome, Result
 def with_answer(record: KernelRecord, result: Result) -> KernelRecord | None:
     """`record` with what the compiler answered in `result`; None where that is no baseline."""
     if result.new is not None and result.outcome is not Outcome.NONDETERMINISTIC:
-        return answered(record, result.new)
+        return with_numerics(answered(record, result.new), result)
     if result.outcome is Outcome.ERROR:
         return msgspec.structs.replace(
             record,
@@ -30,6 +30,14 @@ def with_answer(record: KernelRecord, result: Result) -> KernelRecord | None:
             numerics=None,
         )
     return None
+
+
+def with_numerics(record: KernelRecord, result: Result) -> KernelRecord:
+    """`record` with what running its kernel showed, where it ran: a digest of all that it wrote."""
+    if result.numerics is None or result.digest is None:
+        return record
+    numerics = {"digest": result.digest, "verdict": result.numerics.value}
+    return msgspec.structs.replace(record, numerics=numerics)
 
 
 def update_corpus(path: Path, new: Mapping[str, KernelRecord]) -> None:

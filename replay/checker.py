@@ -4,17 +4,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 
+import msgspec
+
 import corpus
-from compiler import Compiled, CompilerError, DeviceError, Target, compile_kernel
-from compiler.backends import Device, Launch, Program, open_device
+from compiler import (
+    Compiled,
+    CompilerError,
+    DeviceError,
+    Target,
+    Transcendental,
+    compile_kernel,
+    find_target,
+)
+from compiler.backends import BACKENDS, Device, Launch, Program, open_device
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
 from replay.metrics import compare_code
 from replay.outcome import Numerics
+from replay.plain import plain_opts
 from replay.severity import elements_of, share_of_bound
 from replay.subject import Checked, RefusedError, Where
 from replay.verify import verify
+
+_STRICT = 3  # promises of a device that it needs for the bits of every other, if it makes any
 
 
 class KernelChecker:
@@ -49,11 +62,41 @@ class KernelChecker:
             reason=verdict.reason,
             weak=verdict.weak,
             digest=verdict.digest,
+            bits=_owed(record, device, new),
             machine_code=None if code is None else "equal" if code[0] == code[1] else "differs",
             elements=elements_of(verdict.runs),
             of_bound=share_of_bound(verdict.runs),
             metrics={} if code is None else compare_code(*code),
         )
+
+    def elsewhere(
+        self, record: corpus.KernelRecord, opts: tuple[corpus.Opt, ...] | None
+    ) -> tuple[tuple[str, Checked], ...]:
+        """Run the same question on the first profile of every other backend."""
+        found: list[tuple[str, Checked]] = []
+        for backend in BACKENDS:
+            if backend.name == record.target.backend or backend.takes_ast:
+                continue
+            target = find_target(backend.name)
+            asked = corpus.Target(backend=target.backend, profile=target.profile, capabilities={})
+            try:
+                checked = self.check(msgspec.structs.replace(record, target=asked), opts, None)
+            except RefusedError as refusal:
+                checked = Checked(numerics=Numerics.SKIPPED, reason=refusal.error)
+            found.append((target.name, checked))
+        return tuple(found)
+
+
+def _owed(record: corpus.KernelRecord, device: Device, compiled: Compiled) -> str | None:
+    """Name what fixes every bit: the AST, the opts and portable math, on a device that keeps to
+    IEEE 754."""
+    kept = device.toolchain().get("float32")
+    is_strict = kept is None or len(kept.split()) == _STRICT
+    if not is_strict or compiled.options.math.transcendental is not Transcendental.PORTABLE:
+        return None
+    options = {name: record.options[name] for name in record.options if name != "name"}
+    asked = (record.ast, options, plain_opts(compiled.applied))
+    return sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:32]
 
 
 def _why_unlike(device: Device, target: Target) -> str | None:

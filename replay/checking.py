@@ -1,6 +1,6 @@
 """One kernel run and judged, in a worker. Bytes in, bytes out."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -22,12 +22,23 @@ class Request(msgspec.Struct, frozen=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_request = msgspec.msgpack.Decoder(Request).decode
+_decode_elsewhere = msgspec.msgpack.Decoder(tuple[tuple[str, Checked], ...]).decode
 _decode_checked = msgspec.msgpack.Decoder(Checked).decode
 
 
 def call(record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None) -> Call:
     """The job that runs the kernel of `record`."""
     return Call("replay.checking:check", _encode(Request(record, opts, old)))
+
+
+def call_elsewhere(record: KernelRecord, opts: tuple[Opt, ...] | None) -> Call:
+    """The job that runs the kernel of `record` on all other backends."""
+    return Call("replay.checking:check_elsewhere", _encode(Request(record, opts, None)))
+
+
+def read_elsewhere(payload: bytes) -> tuple[tuple[str, Checked], ...]:
+    """What that answered: targets, and what running the kernel there showed."""
+    return _decode_elsewhere(payload)
 
 
 def read(payload: bytes) -> Checked:
@@ -48,3 +59,11 @@ def check(payload: bytes) -> bytes:
         return _encode(checker.check(request.record, request.opts, request.old))
     except RefusedError as refusal:
         return _encode(Checked(numerics=Numerics.WRONG, reason=f"cannot run: {refusal.error}"))
+
+
+def check_elsewhere(payload: bytes) -> bytes:
+    """Run the kernel of an encoded Request on other backends; give targets and what they showed."""
+    request = _decode_request(payload)
+    checker = find_checker(request.record.kind)
+    run: Callable[..., object] | None = getattr(checker, "elsewhere", None)
+    return _encode(() if run is None else run(request.record, request.opts))

@@ -108,6 +108,7 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 numerics_reason=checked.reason,
                 is_weak=checked.weak is not None,
                 digest=checked.digest,
+                bits=checked.bits,
                 machine_code=checked.machine_code,
                 metrics=checked.metrics,
                 elements=checked.elements,

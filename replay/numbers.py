@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+import msgspec
+
 from corpus import Stored
 from replay import checking, metrics
+from replay.bits import compare_records, run_elsewhere, with_devices
 from replay.journal import Entry, Phase
 from replay.judge import with_numerics
-from replay.outcome import CHANGED, Facet, Outcome
+from replay.outcome import CHANGED, Facet, Outcome, Result
 from replay.plan import Extent, Plan, Progress, Replayed, Source, restored
 from replay.recompile import Mode
 from replay.wire import Call, Done
@@ -18,21 +21,23 @@ def check_numbers(source: Source, plan: Plan, found: Replayed, progress: Progres
     """Run kernels beside what they were; where that ends badly, once more alone, to be fair."""
     keys = [key for key in _to_verify(plan, found) if not restored(Phase.RUN, key, plan, found)]
     backends = sorted({found.results[key].target.partition("/")[0] for key in keys})
-    imports = (*plan.crew.imports, "replay.checker")
-    warm_up = (*checking.warm_up(backends), *(_modelling(plan) if keys else ()))
-    crew = replace(plan.crew, imports=imports, warm_up=warm_up)
+    ready = with_devices(plan.crew, tuple(backends))
+    crew = replace(ready, warm_up=(*ready.warm_up, *(_modelling(plan) if keys else ())))
     alone: list[str] = []
     jobs = _check_jobs(source, plan, found, keys, with_old=True)
     for done, (job, reply) in enumerate(plan.run_jobs(jobs, crew), 1):
         key = job.tag.key
         if isinstance(reply, Done) or found.results[key].old is None:
-            _note(key, reply, plan, found)
+            _note(job.tag, reply, plan, found)
         else:
             alone.append(key)
         progress("running", done, len(keys))
     jobs = _check_jobs(source, plan, found, alone, with_old=False)
     for job, reply in plan.run_jobs(jobs, crew):
-        _note(job.tag.key, reply, plan, found)
+        _note(job.tag, reply, plan, found)
+    if plan.across:
+        run_elsewhere(source, plan, found, progress, with_devices(plan.crew, ()))
+    compare_records(found)
 
 
 def _modelling(plan: Plan) -> tuple[Call, ...]:
@@ -41,11 +46,22 @@ def _modelling(plan: Plan) -> tuple[Call, ...]:
     return () if tool is None else (Call("replay.metrics:use_tool", tool.encode()),)
 
 
-def _note(key: str, reply: Reply, plan: Plan, found: Replayed) -> None:
-    result = with_numerics(found.results[key], reply)
+def _note(stored: Stored, reply: Reply, plan: Plan, found: Replayed) -> None:
+    key = stored.key
+    result = _beside_the_record(stored, with_numerics(found.results[key], reply))
     found.add(result)
     if plan.journal is not None and key in found.digests:
         plan.journal.note(Entry(Phase.RUN, found.digests[key], result))
+
+
+def _beside_the_record(stored: Stored, result: Result) -> Result:
+    """Say so where a kernel of the same source gives other bits than were recorded of it."""
+    recorded = (stored.record.numerics or {}).get("digest")
+    if result.outcome is not Outcome.SAME or recorded in (None, result.digest):
+        return result
+    parts = [result.numerics_reason] if result.numerics_reason else []
+    reason = "; ".join([*parts, "other bits than are recorded"])
+    return msgspec.structs.replace(result, numerics_reason=reason)
 
 
 def _to_verify(plan: Plan, found: Replayed) -> list[str]:

@@ -75,6 +75,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     numerics: Numerics | None = None
     numerics_reason: str | None = None
     digest: str | None = None  # of all that it wrote
+    bits: str | None = None  # a question and opts to which all backends owe the same digest
     is_weak: bool = False  # no input could tell this kernel from one that does nothing
     machine_code: str | None = None  # "equal" or "differs", where the host could say
     old: Artefact | None = None

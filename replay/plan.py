@@ -44,6 +44,7 @@ class Plan:
     mode: Mode = Mode.PINNED
     verify: Extent = Extent.CHANGED
     determinism: Extent = Extent.CHANGED
+    across: bool = False  # run what is verified on the other backends, too
     max_changes: int | None = None
     time_budget_s: float | None = None
     memory: Memory | None = None  # what need not be compiled
@@ -111,6 +112,7 @@ class Replayed:
     is_read: bool = False  # whether those are all
     damage: tuple[str, ...] = ()  # what is wrong with the container of the records
     digests: dict[str, bytes] = field(default_factory=dict)  # of the records that were compiled
+    notes: list[str] = field(default_factory=list)
     toolchains: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, result: Result) -> None:

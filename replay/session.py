@@ -49,6 +49,7 @@ class Request:
     mode: Mode = Mode.PINNED
     verify: Extent = Extent.CHANGED
     determinism: Extent = Extent.CHANGED
+    across: bool = False
     jobs: int = 1
     limits: Limits = _LIMITS
     max_changes: int | None = None
@@ -123,6 +124,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
             mode=request.mode,
             verify=request.verify,
             determinism=request.determinism,
+            across=request.across,
             max_changes=request.max_changes,
             time_budget_s=request.time_budget_s,
             memory=_memory(request, invocation, trees[0]),
@@ -289,7 +291,7 @@ def _digest_of_keys(reader: Reader) -> str:
 
 
 def _notes(found: Replayed, *, is_kept: bool) -> list[str]:
-    notes = differences(found.toolchains, toolchain())
+    notes = [*differences(found.toolchains, toolchain()), *found.notes]
     if found.known:
         notes.append(f"{found.known} records not compiled: the code that makes them is unchanged")
     if found.resumed:

@@ -73,12 +73,14 @@ class Subject(Protocol):
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """What running a kernel showed. `digest` names all that it wrote, on inputs that depend only on
-    the question: two backends with equal digests gave the same bits."""
+    the question: two backends with equal digests gave the same bits. `bits` names a question and
+    opts to which every backend owes one digest; None where none is owed."""
 
     numerics: Numerics
     reason: str | None = None
     weak: str | None = None
     digest: str | None = None
+    bits: str | None = None
     machine_code: str | None = None  # "equal" or "differs" from the old kernel's, where known
     metrics: Mapping[str, Pair] = {}  # of the machine code, old and new
     elements: Mapping[str, int] = {}  # how many are exact, bounded, or so far off
@@ -92,6 +94,15 @@ class Checker(Protocol):
         self, record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None
     ) -> Checked:
         """Compile under `opts`, run beside `old` if given, and judge both by the reference."""
+
+
+class ManyBackends(Protocol):
+    """What a checker of kernels has as well, if they can run on more backends than their own."""
+
+    def elsewhere(
+        self, record: KernelRecord, opts: tuple[Opt, ...] | None
+    ) -> tuple[tuple[str, Checked], ...]:
+        """Run the kernel on every other backend under the same opts; pairs of target and result."""
 
 
 class NoChecker:

@@ -7,7 +7,7 @@ import click
 
 from corpus import KernelRecord, Stored, open_reader
 from replay.approvals import Approval, add_approvals
-from replay.baseline import update_corpus, with_answer
+from replay.baseline import update_corpus, with_answer, with_numerics
 from replay.commands.common import corpus_option, selection_options, showing_progress, with_errors
 from replay.commands.replaying import replaying_options
 from replay.commands.reviewing import can_be_accepted, review
@@ -134,13 +134,20 @@ def _approve(
 
 def _update(request: Request, results: list[Result]) -> None:
     new: dict[str, KernelRecord] = {}
+    run: dict[str, KernelRecord] = {}
     with open_reader(request.corpus) as reader:
         for result in results:
-            if result.outcome is Outcome.SAME:
+            if result.outcome is Outcome.SAME and result.digest is None:
                 continue
             item = reader.read(result.key)
-            if isinstance(item, Stored) and (record := with_answer(item.record, result)):
+            if not isinstance(item, Stored):
+                continue
+            if result.outcome is Outcome.SAME:
+                if (judged := with_numerics(item.record, result)) != item.record:
+                    run[result.key] = judged
+            elif record := with_answer(item.record, result):
                 new[result.key] = record
-    if new:
-        update_corpus(request.corpus, new)
-    click.echo(f"{len(new)} new baselines in {request.corpus}")
+    if new or run:
+        update_corpus(request.corpus, new | run)
+    more = f", numerics of {len(run)} more" if run else ""
+    click.echo(f"{len(new)} new baselines in {request.corpus}{more}")
