@@ -105,6 +105,51 @@ PROFILES: tuple[Target, ...] = (
         "amd",
         replace(_DISCRETE, shared_bytes=65536, wave=64, float16=True, float16_math=True),
     ),
+    # and those with tensor cores
+    Target(
+        "opencl",
+        "nvidia-sm80",
+        replace(
+            _DISCRETE,
+            shared_bytes=49152,
+            tensor_cores=("nvidia.m16n8k16.f16", "nvidia.m16n8k16.bf16", "nvidia.m16n8k8.tf32"),
+        ),
+    ),
+    Target(
+        "opencl",
+        "amd-gfx1100",
+        replace(
+            _DISCRETE,
+            shared_bytes=65536,
+            float16=True,
+            float16_math=True,
+            tensor_cores=("amd.wmma16x16x16.f16", "amd.wmma16x16x16.bf16"),
+        ),
+    ),
+    Target(
+        "opencl",
+        "amd-gfx90a",
+        replace(
+            _DISCRETE,
+            shared_bytes=65536,
+            wave=64,
+            float16=True,
+            float16_math=True,
+            tensor_cores=("amd.mfma16x16x16.f16", "amd.mfma16x16x16.bf16"),
+        ),
+    ),
+    Target(
+        "opencl",
+        "intel-xmx",
+        replace(
+            _DISCRETE,
+            shared_bytes=65536,
+            wave=8,
+            float16=True,
+            float16_math=True,
+            tensor_cores=("intel.dpas8x8x16.f16", "intel.dpas8x8x16.bf16"),
+        ),
+    ),
     Target(
         "opencl",
         "adreno",

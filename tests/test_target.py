@@ -4,7 +4,7 @@ import pytest
 
 from compiler import OptionError, Tensor, compile_kernel, find_target, parse_node
 from compiler.kernel import Local, Upcast, apply_all, choose, format_opts, from_ast, parse_opts
-from compiler.options import DEFAULT
+from compiler.options import DEFAULT, CompileOptions, CoreUse, ScheduleOptions
 from compiler.target import PROFILES
 
 MATMUL = """ir 1
@@ -79,9 +79,10 @@ def test_kernels_compile_without_the_device(target, dtype):
 
 
 @EVERY
-def test_no_vector_is_wider_than_the_target_has(target):
+def test_no_vector_but_those_of_a_core_is_wider_than_the_target_has(target):
     widest = max(target.capabilities.vector_widths)
-    nodes = compile_kernel(matmul(), target).stages[-1].node.src
+    options = CompileOptions(schedule=ScheduleOptions(core_use=CoreUse.NONE))
+    nodes = compile_kernel(matmul(), target, options=options).stages[-1].node.src
     assert max([node.dtype.count for node in nodes]) <= widest
 
 

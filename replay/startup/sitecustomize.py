@@ -33,7 +33,7 @@ def wait_for_the_compiler() -> None:
         observers[0](event)
 
     word = type(sys)(WAITING)
-    word.waiting = (record,)  # type: ignore[attr-defined]  # a module made here
+    word.waiting = (record,)  # type: ignore[attr-defined]  # the module is made here
     sys.modules[WAITING] = word
 
 

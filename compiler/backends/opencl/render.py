@@ -1,8 +1,11 @@
 """A PROGRAM as one OpenCL C 1.2 kernel. Hardware indices are its outer loops."""
 
+from collections.abc import Iterable
+
 from compiler.backends.base import Argument
 from compiler.backends.c_like import Dialect, write_body
 from compiler.backends.names import Names
+from compiler.backends.opencl.cores import CALLS, called, function_of
 from compiler.backends.opencl.ops import SCALAR_HANDLERS, group_size
 from compiler.backends.opencl.types import literal_writer, memory_type, type_namer
 from compiler.backends.opencl.vectors import VECTOR_HANDLERS
@@ -33,12 +36,29 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
     }
     has_images = target.capabilities.images
     names, signature = _parameters(arguments, stored, has_half=has_half, has_images=has_images)
-    body = write_body(program, name, WITH_HALF if has_half else WITHOUT_HALF, names)
+    dialect = WITH_HALF if has_half else WITHOUT_HALF
+    body = write_body(program, name, dialect, names)
+    cores = called(program)
+    functions = [function_of(node, dialect.type_name) for node in cores.values()]
+    head = f"__kernel {_attributes(program, cores)}void {name}({', '.join(signature)}) {{"
+    pragmas = [*_pragmas(program, arguments, has_half=has_half), *_extensions(cores)]
+    return "\n".join([*pragmas, *functions, head, body, "}", ""])
+
+
+def _attributes(program: Node, cores: Iterable[str]) -> str:
+    """What the compiler has to know of the work-group, each followed by a blank."""
     group = group_size(program)
     size = ", ".join([str(group.get(dimension, 1)) for dimension in "012"])
-    attribute = f"__attribute__((reqd_work_group_size({size}))) " if group else ""
-    head = f"__kernel {attribute}void {name}({', '.join(signature)}) {{"
-    return "\n".join([*_pragmas(program, arguments, has_half=has_half), head, body, "}", ""])
+    found = [f"__attribute__((reqd_work_group_size({size})))"] if group else []
+    needed = [CALLS[core].attribute for core in cores]
+    found += dict.fromkeys([attribute for attribute in needed if attribute is not None])
+    return "".join([f"{attribute} " for attribute in found])
+
+
+def _extensions(cores: Iterable[str]) -> list[str]:
+    needed = [CALLS[core].extension for core in cores]
+    named = dict.fromkeys([extension for extension in needed if extension is not None])
+    return [f"#pragma OPENCL EXTENSION {name} : enable" for name in named]
 
 
 def _parameters(

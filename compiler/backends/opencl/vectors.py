@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from compiler.backends.c_like import Function, Handler, Text, alias, define_read
+from compiler.backends.opencl.cores import wmma
 from compiler.backends.opencl.ops import CALLS, call
 from compiler.backends.opencl.pixels import read_pixel
 from compiler.ir import BOOL, Kind, Node, Op
@@ -120,4 +121,5 @@ VECTOR_HANDLERS: Mapping[Op, Handler] = {
     Op.MULACC: _mulacc,
     Op.CAST: _cast,
     Op.BITCAST: _bitcast,
+    Op.WMMA: wmma,
 }
