@@ -21,6 +21,7 @@ from compiler.kernel.opts import (
     Unroll,
     Upcast,
 )
+from compiler.kernel.pixels import why_partial
 from compiler.kernel.positional import Positional, resolve, to_positional
 from compiler.kernel.search import (
     Finalist,
@@ -42,5 +43,5 @@ __all__ = [
     "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose", "coloured_shape",
     "cycles", "decisions", "format_opt", "format_opts", "from_ast", "iterations", "kernel_name",
     "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "starts", "to_nodes",
-    "to_positional", "variables", "visible_length",
+    "to_positional", "variables", "visible_length", "why_partial",
 ]  # fmt: skip

@@ -19,13 +19,14 @@ from replay.session import compiler_root
 from replay.workers import Crew, Limits
 
 BACKENDS = ("llvm", "opencl")
+TARGETS = (*BACKENDS, "opencl/pocl")  # which has images
 
 
 @click.command("fuzz")
 @click.option("--seconds", type=click.FloatRange(min=0.1), help="Draw kernels for so long.")
 @click.option("--examples", type=click.IntRange(min=1), help="Draw so many kernels.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--backend", "chosen", multiple=True, type=click.Choice(BACKENDS))
+@click.option("--backend", "chosen", multiple=True, type=click.Choice(TARGETS))
 @click.option(
     "--corpus",
     "corpus_path",
@@ -78,10 +79,11 @@ def command(
 
 
 def _working(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, ...]:
-    found = {finding.name: finding for finding in findings(environ, names)}
+    backends = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
+    found = {finding.name: finding for finding in findings(environ, backends)}
     working = []
     for name in names:
-        finding = found[f"backend {name}"]
+        finding = found[f"backend {name.partition('/')[0]}"]
         if finding.works:
             working.append(name)
         else:

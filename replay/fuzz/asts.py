@@ -25,6 +25,7 @@ from compiler.ir import (
     substitute,
     toposort,
 )
+from replay.fuzz.images import with_images
 from replay.fuzz.views import Draw, load_view, mask_view, store_view
 
 _SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 17, 24, 32)
@@ -240,6 +241,12 @@ def _gather(kernel: _Kernel, dtype: DType, axes: tuple[int, ...]) -> Node:
     return intern(Op.GATHER, dtype, (kernel.buffer(dtype, size), offset))
 
 
+def images(draw: Draw) -> Node:
+    """A kernel of another shape, of float32 or float16, with images."""
+    shape = (pointwise, one_reduce, gathers)[draw(st.integers(0, 2))]
+    return with_images(draw, shape(draw))
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """One shape of kernels."""
@@ -255,6 +262,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("chained-reduces", chained_reduces),
     Strategy("gathers", gathers),
     Strategy("rows", rows),
+    Strategy("images", images),
 )
 
 

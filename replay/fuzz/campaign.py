@@ -3,7 +3,7 @@
 import io
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compiler import Target, find_target
 from compiler.ir import Node, print_node
-from compiler.kernel import Opt, format_opts, from_ast
+from compiler.kernel import Opt, format_opts, from_ast, why_partial
 from replay.fuzz.asts import asts
 from replay.fuzz.examine import Examined, Failure, Question
 from replay.fuzz.lab import Lab
@@ -34,7 +34,7 @@ class Plan:
     seed: int
     seconds: float | None
     examples: int | None
-    backends: tuple[str, ...]
+    backends: tuple[str, ...]  # or targets, as opencl/pocl
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class _Campaign:
         self._progress = progress
         self._end_s = None if plan.seconds is None else time.monotonic() + plan.seconds
         self._found_s: float | None = None  # when this round's first failure was seen
-        self._examples = _examples(tuple(find_target(backend) for backend in plan.backends))
+        self._examples = _examples({name: find_target(name) for name in plan.backends})
 
     @property
     def is_over(self) -> bool:
@@ -192,13 +192,14 @@ def _kind_of(signature: str) -> type[FailureFoundError]:
 
 
 @st.composite
-def _examples(draw: st.DrawFn, targets: tuple[Target, ...]) -> Example:
+def _examples(draw: st.DrawFn, targets: Mapping[str, Target]) -> Example:
     """A kernel with opts that are legal on one target, and the targets on which they are."""
     strategy, ast = draw(asts())
     if draw(st.integers(0, 4)) == 0:
-        return Example(strategy, ast, None, tuple(target.backend for target in targets))
-    opts = draw(schedules(ast, targets[draw(st.integers(0, len(targets) - 1))]))
-    able = tuple(target.backend for target in targets if _is_legal(ast, opts, target))
+        return Example(strategy, ast, None, tuple(targets))
+    chosen = tuple(targets.values())[draw(st.integers(0, len(targets) - 1))]
+    opts = draw(schedules(ast, chosen))
+    able = tuple(name for name, target in targets.items() if _is_legal(ast, opts, target))
     return Example(strategy, ast, opts, able)
 
 
@@ -208,7 +209,7 @@ def _is_legal(ast: Node, opts: tuple[Opt, ...], target: Target) -> bool:
         if opt.why_illegal(kernel, target) is not None:
             return False
         kernel = opt.apply(kernel)
-    return True
+    return why_partial(kernel, target) is None
 
 
 def _examined(reply: Reply, example: Example) -> Examined:

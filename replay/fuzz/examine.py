@@ -20,7 +20,7 @@ from replay.verify import verify
 
 
 class Question(msgspec.Struct, frozen=True):
-    """An AST and opts, as text, and the backends that shall answer."""
+    """An AST and opts, as text, and the backends or targets that shall answer."""
 
     ast: str
     opts: str | None  # None: the compiler's own choice
@@ -58,7 +58,7 @@ def _examine(question: Question) -> Examined:
         try:
             compiled = _compile(question, backend)
             again = _compile(question, backend)
-            device = open_device(backend)
+            device = open_device(find_target(backend).backend)
             verdict = verify(compiled, device, seed)
         except DeviceError as error:
             return Examined(Failure("device", backend, str(error)), tuple(digests))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from hypothesis import strategies as st
 
-from compiler import Target
+from compiler import CompileOptions, Target
 from compiler.ir import AxisKind, Node
 from compiler.kernel import (
     Group,
@@ -20,21 +20,29 @@ from compiler.kernel import (
     Unroll,
     Upcast,
     buffers,
+    choose,
     from_ast,
     iterations,
 )
+from compiler.options import Heuristics, ScheduleOptions
 
 MOST_OPTS = 6
 MOST_LANES = 64  # PoCL takes 15 s to build 2,000 statements
 _AMOUNTS = (2, 3, 4, 5, 8, 16)
 _CUTS = (Upcast, Unroll, Local, Group, GroupTop)
 _PADS = (4, 8, 32)
+_REQUIRED = CompileOptions(schedule=ScheduleOptions(heuristics=Heuristics.NONE))
 
 
 @st.composite
 def schedules(draw: st.DrawFn, ast: Node, target: Target, fewest: int = 0) -> tuple[Opt, ...]:
-    """Up to MOST_OPTS opts for `ast` on `target`, and not below `fewest` while any is legal."""
+    """Up to MOST_OPTS opts for `ast` on `target`, and not below `fewest` while any is legal.
+
+    Those that the target cannot do without come first and beside that.
+    """
     kernel = from_ast(ast)
+    for opt in choose(kernel, target, _REQUIRED):
+        kernel = opt.apply(kernel)
     for _ in range(draw(st.integers(fewest, MOST_OPTS))):
         kinds = legal_opts(kernel, target)
         if not kinds:

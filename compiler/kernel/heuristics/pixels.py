@@ -3,9 +3,11 @@
 from compiler.errors import IllegalOptError
 from compiler.ir import CHANNELS, AxisKind, Op
 from compiler.kernel.accesses import Access
-from compiler.kernel.axis import Axis
-from compiler.kernel.heuristics.draft import Draft, size_of
+from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.opts import Unroll, Upcast
+from compiler.kernel.pixels import has_pixel_lanes, pixel_axes
+
+_READ = (AxisKind.GLOBAL, AxisKind.GROUP, AxisKind.REDUCE)
 
 
 def written_pixels(draft: Draft) -> Draft:
@@ -14,9 +16,9 @@ def written_pixels(draft: Draft) -> Draft:
     Raises IllegalOptError where an image has no such axis.
     """
     for access in _image_accesses(draft):
-        if not access.is_store or _has_lanes(draft, access):
+        if not access.is_store or has_pixel_lanes(draft.kernel, access):
             continue
-        axes = _along(draft, access, AxisKind.GLOBAL)
+        axes = pixel_axes(draft.kernel, access, AxisKind.GLOBAL)
         chosen = draft.attempt(Upcast(axes[0].name, CHANNELS)) if axes else None
         if chosen is None:
             raise IllegalOptError(
@@ -30,9 +32,9 @@ def written_pixels(draft: Draft) -> Draft:
 def read_pixels(draft: Draft) -> Draft:
     """UPCAST or UNROLL by 4 along every image that is read: its pixels are read once."""
     for access in _image_accesses(draft):
-        if _has_lanes(draft, access):
+        if has_pixel_lanes(draft.kernel, access):
             continue
-        axes = _along(draft, access, AxisKind.GLOBAL, AxisKind.GROUP, AxisKind.REDUCE)
+        axes = pixel_axes(draft.kernel, access, *_READ)
         if axes:
             opt = Unroll if axes[0].is_reduce else Upcast
             draft = draft.or_else(opt(axes[0].name, CHANNELS))
@@ -48,17 +50,3 @@ def _image_accesses(draft: Draft) -> list[Access]:
     if not draft.target.capabilities.images:
         return []
     return [access for access in draft.accesses if access.node.src[0].op is Op.IMAGE]
-
-
-def _has_lanes(draft: Draft, access: Access) -> bool:
-    """Whether neighbouring elements are taken in one iteration already."""
-    return bool(_along(draft, access, AxisKind.UPCAST, AxisKind.UNROLL))
-
-
-def _along(draft: Draft, access: Access, *kinds: AxisKind) -> list[Axis]:
-    """The axes of these kinds that walk over whole pixels."""
-    return [
-        axis
-        for axis in draft.loops(*kinds)
-        if draft.stride(access, axis) == 1 and size_of(axis) % CHANNELS == 0
-    ]
