@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from corpus import Item, RawItem, Reader, Stored, Unreadable, decode_item
@@ -45,6 +46,7 @@ class Plan:
     verify: Extent = Extent.CHANGED
     determinism: Extent = Extent.CHANGED
     across: bool = False  # run what is verified on the other backends, too
+    memory_driver: Path | None = None  # the simulator that checks what kernels do to memory
     max_changes: int | None = None
     time_budget_s: float | None = None
     memory: Memory | None = None  # what need not be compiled

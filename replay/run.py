@@ -13,6 +13,7 @@ from replay.artefact import Artefact
 from replay.fingerprint import Known, Memory
 from replay.journal import Entry, Phase
 from replay.judge import baseline_of, blank, result_of
+from replay.memory import check_memory
 from replay.numbers import check_numbers
 from replay.outcome import Outcome, Result
 from replay.plan import (
@@ -44,6 +45,8 @@ def replay(source: Source, plan: Plan, progress: Progress) -> Replayed:
             recheck(source, plan, olds, found, progress)
         if plan.verify is not Extent.NONE:
             check_numbers(source, plan, found, progress)
+        if plan.memory_driver is not None:
+            check_memory(source, plan, found, progress)
     except KeyboardInterrupt:
         found.is_interrupted = True
     _account_for_the_rest(source, found)

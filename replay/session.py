@@ -19,6 +19,7 @@ from replay.fresh import compare
 from replay.gate import Gate, pass_or_fail, with_approvals, with_growth
 from replay.invocation import Invocation
 from replay.journal import Journal
+from replay.memory import find_driver
 from replay.outcome import Outcome, Result
 from replay.patched import compile_ahead
 from replay.plan import Extent, Plan, Progress, Replayed, Runner, Source
@@ -50,6 +51,7 @@ class Request:
     verify: Extent = Extent.CHANGED
     determinism: Extent = Extent.CHANGED
     across: bool = False
+    checks_memory: bool = False
     jobs: int = 1
     limits: Limits = _LIMITS
     max_changes: int | None = None
@@ -125,6 +127,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
             verify=request.verify,
             determinism=request.determinism,
             across=request.across,
+            memory_driver=find_driver(crew.environ) if request.checks_memory else None,
             max_changes=request.max_changes,
             time_budget_s=request.time_budget_s,
             memory=_memory(request, invocation, trees[0]),
