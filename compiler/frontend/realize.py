@@ -19,6 +19,7 @@ from compiler.backends import Buffer, Executable, open_device
 from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
 from compiler.frontend.graph import Kind, Value
+from compiler.frontend.images import with_images
 from compiler.frontend.launches import note_launch
 from compiler.frontend.pinning import SameOpts
 from compiler.frontend.recording import note, refuse_reading
@@ -42,6 +43,7 @@ class Settings:
     options: CompileOptions = DEFAULT
     choose: ChooseOpts | None = None
     search_cache: Path | None = None
+    images: bool = False
 
     @property
     def keeps_rows(self) -> bool:
@@ -59,13 +61,15 @@ def compiling(
     choose: ChooseOpts | None = None,
     *,
     search_cache: str | Path | None = None,
+    images: bool = False,
 ) -> Iterator[None]:
     """Compile what is realized inside the block with these options and requested opts.
 
     What searches by timings find is kept in the directory `search_cache`, for other processes too.
+    With `images`, devices that have images read and write them instead of buffers, where they can.
     """
     cache = None if search_cache is None else Path(search_cache)
-    token = _settings.set(Settings(options, choose, cache))
+    token = _settings.set(Settings(options, choose, cache, images))
     try:
         yield
     finally:
@@ -184,7 +188,8 @@ _lock = threading.Lock()
 def _executable(ast: Node, device_name: str) -> Executable:
     device = open_device(device_name)
     settings = _settings.get(_DEFAULT)
-    opts = settings.choose(ast, device.target) if settings.choose else None
+    ast, target = with_images(ast, device) if settings.images else (ast, device.target)
+    opts = settings.choose(ast, target) if settings.choose else None
     key = (ast, device_name, None if settings is _DEFAULT else settings.options, opts)
     with _lock:
         known = _builds.get(key)
@@ -192,10 +197,10 @@ def _executable(ast: Node, device_name: str) -> Executable:
             _builds.move_to_end(key)
     if known is not None:
         if is_observed():
-            notify(CompileReused(ast, device.target, settings.options, opts))
+            notify(CompileReused(ast, target, settings.options, opts))
         return known
     compiled = compile_kernel(
-        ast, device.target, settings.options, opts, search_cache=settings.search_cache
+        ast, target, settings.options, opts, search_cache=settings.search_cache
     )
     executable = device.build(compiled.program)
     with _lock:
