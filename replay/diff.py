@@ -83,10 +83,10 @@ def judge(old: Artefact, new: Artefact, backend: str) -> tuple[Outcome, tuple[Fa
 def first_stage_that_differs(old: Artefact, new: Artefact) -> str | None:
     """The pass after which two compiles parted; None where that cannot be told.
 
-    A pass that only one of the pipelines has is looked over: what it did shows after the next.
+    A pass that the old pipeline did not have is looked over: what it did shows after the next.
     """
     before, after = dict(old.stages), dict(stages_like(old, new))
-    shared = [name for name in before if name in after]
+    shared = list(before)
     if not shared or shared != [name for name in after if name in before]:
         return None  # another pipeline
     for name in shared:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from hypothesis import strategies as st
 
-from compiler import CompileOptions, Target
+from compiler import Target, unflatten
 from compiler.ir import AxisKind, Node
 from compiler.kernel import (
     Group,
@@ -24,14 +24,13 @@ from compiler.kernel import (
     from_ast,
     iterations,
 )
-from compiler.options import Heuristics, ScheduleOptions
 
 MOST_OPTS = 6
 MOST_LANES = 64  # PoCL takes 15 s to build 2,000 statements
 _AMOUNTS = (2, 3, 4, 5, 8, 16)
 _CUTS = (Upcast, Unroll, Local, Group, GroupTop)
 _PADS = (4, 8, 32)
-_REQUIRED = CompileOptions(schedule=ScheduleOptions(heuristics=Heuristics.NONE))
+_REQUIRED = unflatten({"schedule.heuristics": "none"})
 
 
 @st.composite

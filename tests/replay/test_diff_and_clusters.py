@@ -62,7 +62,13 @@ def test_stages_of_another_pipeline_tell_nothing():
     assert first_stage_that_differs(old, new) is None
 
 
-def test_a_pass_that_only_one_pipeline_has_is_looked_over():
+def test_a_pipeline_that_lost_a_pass_tells_nothing():
+    old = artefact(stages=(("expand", "1"), ("widen", "5"), ("reduce", "2")))
+    new = artefact(stages=(("expand", "1"), ("reduce", "3")))
+    assert first_stage_that_differs(old, new) is None
+
+
+def test_a_pass_that_is_new_is_looked_over():
     old = artefact(stages=(("expand", "1"), ("reduce", "2"), ("linearize", "3")))
     new = artefact(stages=(("expand", "1"), ("widen", "5"), ("reduce", "2"), ("linearize", "4")))
     assert first_stage_that_differs(old, new) == "linearize"
