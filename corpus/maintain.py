@@ -28,6 +28,8 @@ from corpus.selection import Selection, select
 from corpus.transfer import merge_corpus
 from corpus.writer import open_writer
 
+_SEEN_EVERY = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Stat:
@@ -110,12 +112,14 @@ def stat_corpus(reader: Reader) -> Stat:
     )
 
 
-def check_corpus(reader: Reader) -> Check:
-    """Read every record and every page, and name what is damaged."""
+def check_corpus(reader: Reader, seen: Callable[[int], None] | None = None) -> Check:
+    """Read every record and every page, and name what is damaged. `seen` hears of the count."""
     records = 0
     unreadable = []
     for item in reader:
         records += 1
+        if seen is not None and records % _SEEN_EVERY == 0:
+            seen(records)
         if isinstance(item, Unreadable):
             unreadable.append(item)
     return Check(reader.path, records, tuple(unreadable), reader.why_damaged(), reader.lost)

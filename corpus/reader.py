@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -20,6 +22,8 @@ from corpus.errors import (
 )
 from corpus.record import Item, RawItem, Stored, Unreadable
 from corpus.text import HEADER, Text
+
+_URL = re.compile(r"(?P<scheme>s3|gs|az|file):/+(?P<rest>[^/].*)")
 
 
 class Source(Protocol):
@@ -109,20 +113,35 @@ class Reader:
 
 
 def open_reader(path: Path | str, *, wait_s: float = 5.0, allow_empty: bool = False) -> Reader:
-    """Open a corpus directory, an archive or a text form for reading, whichever `path` is.
+    """Open a corpus directory, an archive, a text form, or what is behind the URL of an object
+    store for reading, whichever `path` is.
 
     Makes nothing, changes nothing, runs nothing of what it reads. Raises the error that tells a
     missing, empty, foreign or locked place apart. With `allow_empty` a corpus without a record is
     not an error, as long as it is one.
     """
-    path = Path(path).absolute()
-    reader = Reader(_open_file(path) if path.is_file() else Database(path, wait_s))
+    if (url := url_of(path)) is not None:
+        remote = import_module("corpus.remote")  # an extra
+        reader: Reader = remote.open_remote(remote.open_store(url, make=False), url)
+        path = Path(url)
+    else:
+        path = Path(path).absolute()
+        reader = Reader(_open_file(path) if path.is_file() else Database(path, wait_s))
     if len(reader) or allow_empty:
         return reader
     reader.close()
     raise EmptyCorpusError(
         path, f"holds no records; fill it with `replay capture --corpus {path} -- CMD`"
     )
+
+
+def url_of(path: Path | str) -> str | None:
+    """The URL of an object store that a path was made of, which folds its slashes; else None."""
+    match = _URL.fullmatch(str(path))
+    if match is None:
+        return None
+    root = "/" if match["scheme"] == "file" else ""
+    return f"{match['scheme']}://{root}{match['rest']}"
 
 
 def _open_file(path: Path) -> Source:

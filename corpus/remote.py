@@ -60,15 +60,20 @@ class Pushed:
 
 
 def open_store(
-    url: str, *, config: Mapping[str, str] | None = None, allow_http: bool = False
+    url: str,
+    *,
+    config: Mapping[str, str] | None = None,
+    allow_http: bool = False,
+    make: bool = True,
 ) -> ObjectStore:
     """Open an object store by its URL. `config` is obstore's, as `region` or `endpoint` for S3.
+    A directory that is not there is made, unless it is only to be read.
 
     What it does not say comes from the variables of the store, as AWS_ENDPOINT or AWS_ALLOW_HTTP.
     """
     with _remote_errors(url):
         if url.startswith("file:"):
-            return from_url(url, mkdir=True)
+            return from_url(url, mkdir=make)
         # Which config goes with an address shows when it is opened; its types are one per store.
         client = {"client_options": {"allow_http": True}} if allow_http else {}
         store: ObjectStore = from_url(  # type: ignore[call-overload, unused-ignore]  # an extra that may be missing

@@ -90,12 +90,20 @@ def export_corpus(
     return Exported(records, tuple(unreadable))
 
 
-def merge_corpus(source: Reader, writer: Writer, *, prefer: Side = Side.OURS) -> Merged:
+def merge_corpus(
+    source: Reader,
+    writer: Writer,
+    *,
+    prefer: Side = Side.OURS,
+    seen: Callable[[int], None] | None = None,
+) -> Merged:
     """Add the records of `source` to a corpus: a union by key, where conflicts are reported.
 
     `prefer` says whose answer stays in a conflict. If the source was incomplete, so is the result.
+    `seen` hears how many records have been dealt with.
     """
     tally: Counter[Added] = Counter()
+    dealt_with = 0
     conflicts: list[Conflict] = []
     unreadable: list[Unreadable] = []
     whole = _whole(source, unreadable)
@@ -107,6 +115,9 @@ def merge_corpus(source: Reader, writer: Writer, *, prefer: Side = Side.OURS) ->
                     conflicts.append(Conflict(key, record.name, decision.differing))
                 else:
                     tally[decision.added] += 1
+        dealt_with += len(batch)
+        if seen is not None:
+            seen(dealt_with)
     if source.lost:
         writer.note_lost(source.lost)
     return Merged(

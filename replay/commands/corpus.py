@@ -12,10 +12,12 @@ from corpus import (
     Conflict,
     Form,
     Merged,
+    Reader,
     Selection,
     Side,
     Status,
     Unreadable,
+    Writer,
     check_corpus,
     export_corpus,
     forget_lost,
@@ -27,7 +29,7 @@ from corpus import (
     stat_corpus,
     without_provenance,
 )
-from replay.commands.common import corpus_option, print_json, with_errors
+from replay.commands.common import corpus_option, print_json, showing_progress, with_errors
 from replay.text import one_line
 
 _PATH = click.Path(path_type=Path)
@@ -76,8 +78,9 @@ def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> in
         return 0
     if repair:
         return _repair(corpus_path)
-    with open_reader(corpus_path, allow_empty=True) as reader:
-        found = check_corpus(reader)
+    with open_reader(corpus_path, allow_empty=True) as reader, showing_progress() as progress:
+        total = len(reader)
+        found = check_corpus(reader, lambda count: progress("checking", count, total))
     if as_json:
         print_json({**asdict(found), "path": str(found.path), "is_whole": found.is_whole})
         return 0 if found.is_whole else 1
@@ -135,9 +138,17 @@ def _merge(sources: Sequence[Path], corpus_path: Path, prefer: Side) -> int:
     is_clean = True
     for source in sources:
         with open_reader(source, allow_empty=True) as reader, open_writer(corpus_path) as writer:
-            merged = merge_corpus(reader, writer, prefer=prefer)
+            merged = _merge_one(reader, writer, prefer)
         is_clean = _report_merged(str(source), merged) == 0 and is_clean
     return 0 if is_clean else 1
+
+
+def _merge_one(reader: Reader, writer: Writer, prefer: Side) -> Merged:
+    total = len(reader)
+    with showing_progress() as progress:
+        return merge_corpus(
+            reader, writer, prefer=prefer, seen=lambda count: progress("merging", count, total)
+        )
 
 
 def _report_merged(source: str, merged: Merged) -> int:

@@ -1,7 +1,10 @@
 """`replay list`: the records of a corpus, one a line, key first."""
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +14,13 @@ from replay.commands.common import (
     print_json,
     selection_of,
     selection_options,
+    showing_progress,
     with_errors,
 )
 from replay.text import one_line
+
+if TYPE_CHECKING:
+    from replay.plan import Progress
 
 _AT_ONCE = 256  # lines; each write is flushed
 
@@ -34,14 +41,22 @@ def command(
 ) -> int:
     """Print the records of a corpus, one a line, key first."""
     selection = selection_of((), only, target, test, limit)
-    with open_reader(corpus_path) as reader:
+    with open_reader(corpus_path) as reader, _progress() as progress:
         items = select(reader, selection)
         if as_json:
             print_json([_fields(item) for item in items])
             return 0
+        shown, total = 0, len(reader)
         while lines := [_line(item) for item in islice(items, _AT_ONCE)]:
             click.echo("\n".join(lines))
+            shown += len(lines)
+            progress("listing", shown, total)
     return 0
+
+
+def _progress() -> AbstractContextManager["Progress"]:
+    """None where the lines themselves are seen to come."""
+    return nullcontext(lambda *_: None) if sys.stdout.isatty() else showing_progress()
 
 
 def _line(item: Item) -> str:

@@ -24,6 +24,7 @@ from corpus import (
     export_corpus,
     forget_lost,
     key_of,
+    merge_corpus,
     open_reader,
     open_writer,
     prune_corpus,
@@ -69,6 +70,15 @@ def _rows_whole(path) -> list[bytes]:
     with open_reader(path) as reader:
         bad = {item.key for item in check_corpus(reader).unreadable}
         return [value for key, value in reader.values() if key not in bad]
+
+
+def test_a_check_and_a_merge_say_how_far_they_are(make_corpus, make_record, tmp_path):
+    path, counts = make_corpus(600), []
+    with open_reader(path) as reader:
+        check_corpus(reader, counts.append)
+        with open_writer(tmp_path / "merged") as writer:
+            merge_corpus(reader, writer, seen=counts.append)
+    assert counts == [256, 512, 256, 512, 600]
 
 
 def test_check_names_exactly_what_is_damaged(make_corpus, make_record):

@@ -27,8 +27,10 @@ from corpus import (
     open_writer,
     stat_corpus,
 )
-from corpus.errors import RemoteError
+from corpus.errors import CorpusError, RemoteError
+from corpus.reader import url_of
 from corpus.remote import Pushed, open_remote, open_store, pull_corpus, push_corpus
+from replay.cli import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -185,3 +187,44 @@ def test_the_command_line_takes_the_address_of_a_store(tmp_path, make_corpus, s3
     assert (code, out) == (0, f"{url}: 3 added, 0 there already\n")
     with open_reader(path) as one, open_reader(tmp_path / "pulled") as other:
         assert list(one.values()) == list(other.values())
+
+
+@pytest.mark.parametrize("command", ["list", "stat", "check"])
+def test_commands_read_a_store_by_its_url_as_they_read_a_directory(
+    tmp_path, make_corpus, monkeypatch, capsys, s3, bucket, command
+):
+    for name, value in s3.items():
+        monkeypatch.setenv(f"AWS_{name.upper()}", value)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    path, url = make_corpus(3), f"s3://{bucket}/kernels"
+    words = [command] if command == "list" else ["corpus", command]
+    assert main(["corpus", "export", url, "--corpus", str(path)]) == 0
+    capsys.readouterr()
+    assert main([*words, "--corpus", str(path)]) == 0
+    of_the_directory = capsys.readouterr().out
+    assert main([*words, "--corpus", url]) == 0
+    of_the_store = capsys.readouterr().out
+    assert [line for line in of_the_store.splitlines() if "on disk" not in line] == [
+        line for line in of_the_directory.splitlines() if "on disk" not in line
+    ]
+
+
+def test_a_store_that_is_only_read_is_not_made(tmp_path):
+    with pytest.raises(CorpusError, match="file://"):
+        open_reader(f"file://{tmp_path}/nothing")
+    assert not (tmp_path / "nothing").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        (Path("s3://bucket/kernels"), "s3://bucket/kernels"),
+        ("gs://bucket/a/b", "gs://bucket/a/b"),
+        (Path("file:///a/b"), "file:///a/b"),
+        (Path("kernels"), None),
+        (Path("/s3/kernels"), None),
+        (Path("./c:/kernels"), None),
+    ],
+)
+def test_a_url_is_known_though_paths_fold_its_slashes(path, url):
+    assert url_of(path) == url
