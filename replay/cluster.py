@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from replay.artefact import Artefact
 from replay.diff import edits, opt_edits
 from replay.outcome import CHANGED, NO_ANSWER, Facet, Outcome, Result
 
@@ -84,7 +85,16 @@ def _changes(result: Result) -> list[str]:
         return [*parts, *opt_edits(result.old.applied, result.new.applied)]
     if result.outcome is Outcome.RENAMED:
         return [*parts, "names or order"]
-    return [*parts, *edits(result.old.source, result.new.source)]
+    found = edits(_without_its_name(result.old), _without_its_name(result.new))
+    return [*parts, *found] or ["names"]
+
+
+def _without_its_name(artefact: Artefact) -> str:
+    """A source in which the kernel has the name that all have: theirs are no part of a change."""
+    if not artefact.name:
+        return artefact.source
+    name = rf"(?<![\w$.]){re.escape(artefact.name)}(?![\w$.])"
+    return re.sub(name, "kernel", artefact.source)
 
 
 def _title(signature: tuple[str, ...]) -> str:

@@ -1,3 +1,4 @@
+import msgspec
 from results import artefact, changed, crashed, same
 
 from corpus import Launch, Opt
@@ -91,6 +92,27 @@ def test_other_changes_are_other_clusters_the_largest_first():
     marked, clusters = with_clusters(results)
     assert [cluster.count for cluster in clusters] == [3, 1, 1]
     assert marked[1].cluster == 1
+
+
+def renamed(number, old_name, new_name, more=""):
+    """A kernel of a user's name, which another version of the compiler spells otherwise."""
+    text = "__kernel void {}(__global float *data0) {{\n  data0[0] = 1.0f;{}\n}}"
+    old = artefact(text.format(old_name, ""), name=old_name)
+    new = artefact(text.format(new_name, more), name=new_name)
+    facets = (Facet.SOURCE, Facet.NAME)
+    return msgspec.structs.replace(changed(number), old=old, new=new, facets=facets)
+
+
+def test_names_of_kernels_are_in_no_cluster():
+    results = [renamed(n, f"secret{n}_E", f"secret{n}_v2_E", " data0[1] = 2.0f;") for n in (1, 2)]
+    _, clusters = with_clusters(results)
+    assert [cluster.count for cluster in clusters] == [2]
+    assert "secret" not in clusters[0].title
+
+
+def test_a_change_of_names_alone_is_called_that():
+    _, clusters = with_clusters([renamed(1, "mine", "my_own"), renamed(2, "other", "another")])
+    assert [(cluster.count, cluster.title) for cluster in clusters] == [(2, "code opencl in names")]
 
 
 def test_unchanged_kernels_are_in_no_cluster():
