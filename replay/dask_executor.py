@@ -9,7 +9,6 @@ is run again elsewhere, by the scheduler; what the cluster cannot do at all is d
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -160,8 +159,8 @@ def _batch(jobs: Sequence[Job[T]], crew: Crew) -> _Batch:
     )
 
 
-@cache
 def _identity(paths: tuple[Path, ...]) -> str:
+    """Of the code as it is now: a machine of a cluster outlives what is installed on it."""
     return identity_of(paths or (Path(ROOT),), ())
 
 

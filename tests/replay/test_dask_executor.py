@@ -11,6 +11,7 @@ from programs import DIFFERENCE, before_compiling, make_corpus, patched, record_
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
 from replay.dask_executor import connected  # noqa: E402  # after it is known to be there
+from replay.errors import WorkerError  # noqa: E402  # likewise
 from replay.wire import Call, Done  # noqa: E402  # likewise
 from replay.workers import Crew, Job  # noqa: E402  # likewise
 
@@ -57,6 +58,16 @@ def test_the_loss_of_a_worker_loses_no_answer(cluster):
         os.kill(victim.pid, signal.SIGKILL)
         found = {job.tag: reply for job, reply in (first, *answers)}
     assert found == {n: Done(b"n%d" % n) for n in range(24)}
+
+
+def test_a_machine_with_other_code_refuses_in_one_line(cluster, tmp_path, monkeypatch):
+    patched(tmp_path / "copy", before_compiling("assert ast"))
+    monkeypatch.chdir(tmp_path / "copy")  # where the machines of the cluster are not
+    crew = Crew(environ=os.environ, paths=(Path(),))
+    with connected(cluster.scheduler_address) as run_jobs:
+        answers = run_jobs(iter([Job(0, Call("jobs_for_workers:echo", b""))]), crew)
+        with pytest.raises(WorkerError, match="has another compiler, replay or toolchain"):
+            list(answers)
 
 
 def test_a_cluster_that_is_not_there_is_one_line_and_exit_code_3(capsys, tmp_path, monkeypatch):

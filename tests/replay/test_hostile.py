@@ -2,17 +2,25 @@
 
 import json
 import random
+import resource
+import sqlite3
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import DIFFERENCE, ROW_SUMS, make_corpus, record_of, run
 
 from corpus import KernelRecord, Opt, open_reader
+from corpus.encoding import Value, seal
 from replay.codec import SUBJECT
 from replay.subject import RefusedError
 
+ROOT = Path(__file__).parents[2]
 ONE = DIFFERENCE.format(size=4)
 HEAD = """ir 1
 %0 = BUFFER float32 slot=0 size=4
@@ -110,6 +118,28 @@ def test_every_hostile_record_ends_in_an_outcome_and_harms_no_other(capsys, tmp_
         said = found[record.options["name"]]
         assert said["outcome"] in hostile.outcomes, (hostile.name, said["outcome"], said["reason"])
     assert found[None]["outcome"] == "same"
+
+
+def test_a_value_that_unpacks_to_gigabytes_is_unreadable_to_run_and_costs_no_memory(
+    capsys, tmp_path
+):
+    corpus = make_corpus(tmp_path / "c", [record_of(ONE), record_of(ONE, "opencl")])
+    with open_reader(corpus) as reader:
+        bombed, _ = reader.keys()
+    bomb = seal(bombed, Value(1, zstandard.compress(bytes(2 << 30), 1)))
+    with sqlite3.connect(corpus / "cache.db") as database:
+        database.execute("UPDATE Cache SET value = ? WHERE key = ?", (bomb, bombed))
+    database.close()
+    words = ("run", "--corpus", str(corpus), "--verify", "none", "--report", "json:-")
+    command = [sys.executable, "-m", "replay.cli", *words, "--determinism", "none", "--no-skip"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    outcomes = {each["key"]: each["outcome"] for each in json.loads(done.stdout)["records"]}
+    assert done.returncode == 1
+    assert outcomes.pop(bombed) == "unreadable"
+    assert list(outcomes.values()) == ["same"]
+    assert after == before or after < 1 << 20  # KiB: less than half of what it would unpack to
 
 
 SUMS = ROW_SUMS.format(rows=3, columns=12, all=36)
