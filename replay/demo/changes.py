@@ -35,7 +35,7 @@ HARMFUL = Change(
     patches=(
         Patch(
             "compiler/passes/gates.py",
-            "return b.where(_spread(b, gate, count), value, zero)",
+            "return b.where(_spread(b, gate, count), value, b.const(node.dtype, 0))",
             "return value",
         ),
     ),

@@ -11,7 +11,7 @@ from compiler import compile_kernel, find_target
 from compiler.backends import open_device
 from compiler.backends.reference import evaluate
 from compiler.errors import DeviceError, IllegalOptError
-from compiler.ir import INT32, AxisKind, Op, const, intern, parse_node, toposort
+from compiler.ir import FLOAT32, INT32, INT64, AxisKind, Op, const, intern, parse_node, toposort
 from compiler.kernel import parse_opts
 from compiler.passes.places import conditions, find_place
 from compiler.rules import Builder
@@ -107,6 +107,15 @@ KERNELS = {
 %7 = SINK void %3 %6 axes=(g0:4,g1:8)
 """,
 }
+SYMBOLIC = """ir 1
+%0 = IMAGE float32 slot=0 size=128 width=4
+%1 = IMAGE float32 slot=1 size=128 width=4
+%2 = VAR int64 name=n lo=1 hi=8
+%3 = LOAD float32 %1 view=[(%2,16):(16,1)]
+%4 = ADD float32 %3 %3
+%5 = STORE void %0 %4 view=[(%2,16):(16,1)]
+%6 = SINK void %5 axes=(g0:%2,g1:16)
+"""
 RUNS = (
     *[(name, "float32", None) for name in KERNELS],
     ("matmul", "float16", "UPCAST g1 4"),
@@ -194,6 +203,16 @@ def test_a_device_with_images_computes_what_the_reference_does(name, dtype, opts
         assert np.array_equal(after[slot], result)
 
 
+def test_images_are_read_by_kernels_of_symbolic_size(device):
+    compiled = compile_kernel(parse_node(SYMBOLIC), POCL)
+    given = np.arange(128, dtype=np.float32)
+    for rows in (1, 5, 8):
+        buffers = [device.wrap(np.zeros(128, "f4"), FLOAT32), device.wrap(given.copy(), FLOAT32)]
+        device.build(compiled.program)(buffers, {"n": rows})
+        expected = np.where(np.arange(128) < 16 * rows, 2 * given, 0)
+        assert np.array_equal(device.download(buffers[0]), expected)
+
+
 def test_all_halves_survive_an_image(device):
     """Subnormals and infinities, too; all NaNs are one value."""
     text = KERNELS["copy"].format(dtype="float16").replace("192", "65536")
@@ -272,7 +291,8 @@ def accesses(draw):
     sizes = [draw(st.integers(1, 4)) for _ in range(3)]
     scales = [draw(st.sampled_from([1, 2, -1, width, 2 * width, width + 1])) for _ in range(3)]
     constant = draw(st.integers(-2 * width - 2, width + 2))
-    return width, rows, sizes, scales, constant, draw(st.lists(limits(), max_size=4))
+    dtype = draw(st.sampled_from([INT32, INT64]))
+    return width, rows, sizes, scales, constant, draw(st.lists(limits(), max_size=4)), dtype
 
 
 @st.composite
@@ -286,22 +306,22 @@ def limits(draw):
 @given(accesses())
 def test_a_place_is_right_or_the_element_is_0_anyway(access):
     """With all conditions: x and y by division. Without those it dropped: outside of the image."""
-    width, rows, sizes, scales, constant, limited = access
+    width, rows, sizes, scales, constant, limited, dtype = access
     b = Builder()
     image = intern(Op.IMAGE, INT32, (), (0, 4 * width * rows, width))
     loops = [
-        intern(Op.RANGE, INT32, (const(INT32, size),), (f"r{at}", AxisKind.REDUCE))
+        intern(Op.RANGE, dtype, (const(dtype, size),), (f"r{at}", AxisKind.REDUCE))
         for at, size in enumerate(sizes)
     ]
     gate = None
     for names, is_low, bound in limited:
         total = loops[names[0]] if len(names) == 1 else b.add(loops[names[0]], loops[names[1]])
-        condition = b.le(const(INT32, bound), total) if is_low else b.lt(total, bound)
+        condition = b.le(const(dtype, bound), total) if is_low else b.lt(total, bound)
         gate = condition if gate is None else b.and_(gate, condition)
     terms = dict(zip(loops, scales, strict=True))
     place = find_place(b, image, terms, constant, loops[0], gate)
     for values in np.ndindex(*sizes):
-        here = dict(zip(loops, [const(INT32, int(value)) for value in values], strict=True))
+        here = dict(zip(loops, [const(dtype, int(value)) for value in values], strict=True))
         number = constant + sum(s * v for s, v in zip(scales, values, strict=True))
         x, y = [b.rebuild(b.build(Op.LANE, INT32, (place.node,), (at,)), here) for at in (0, 1)]
         x, y = x.value, y.value
