@@ -115,6 +115,7 @@ def _loops(title: str, kernel: Kernel) -> Section:
     lines += [f"{axis}  ({role_of(kernel, axis).value})" for axis in kernel.axes]
     lines += [f"padded {pad}" for pad in kernel.pads]
     lines += [f"staged data{slot}" for slot in kernel.staged]
+    lines += [f"kept terms of {axis}" for axis in kernel.kept]
     return Section(title, tuple(lines))
 
 

@@ -12,6 +12,7 @@ from compiler.kernel.opts import (
     OPTS,
     Group,
     GroupTop,
+    Keep,
     Lds,
     Local,
     NoLocals,
@@ -38,10 +39,10 @@ from compiler.kernel.to_nodes import to_nodes
 
 __all__ = [
     "COLOURS", "HEURISTICS", "OPTS", "OUTPUT_KINDS", "REDUCE_KINDS", "Access", "Axis", "Decision",
-    "Finalist", "Group", "GroupTop", "Judge", "Kernel", "Lds", "Local", "Lowered", "NoLocals",
-    "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll", "Upcast",
-    "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose", "coloured_shape",
-    "cycles", "decisions", "format_opt", "format_opts", "from_ast", "iterations", "kernel_name",
-    "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "starts", "to_nodes",
+    "Finalist", "Group", "GroupTop", "Judge", "Keep", "Kernel", "Lds", "Local", "Lowered",
+    "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll",
+    "Upcast", "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose",
+    "coloured_shape", "cycles", "decisions", "format_opt", "format_opts", "from_ast", "iterations",
+    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "starts", "to_nodes",
     "to_positional", "variables", "visible_length", "why_partial",
 ]  # fmt: skip

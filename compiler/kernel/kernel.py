@@ -49,6 +49,7 @@ class Kernel:
     pads: tuple[Pad, ...] = ()
     uses_locals: bool = True  # False once NOLOCALS has been applied
     staged: tuple[int, ...] = ()  # slots of the buffers that are read through local memory
+    kept: tuple[str, ...] = ()  # axes of the AST whose terms stay in local memory
     applied: tuple[Opt, ...] = ()
     tile: Tile | None = None  # of the tensor core that TC has chosen
 

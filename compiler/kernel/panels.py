@@ -12,6 +12,7 @@ from math import prod
 from compiler.ir import AxisKind, Node, Op, toposort
 from compiler.kernel.axis import Axis
 from compiler.kernel.cores import emulation_bytes
+from compiler.kernel.keeping import kept_rows
 from compiler.kernel.kernel import Kernel, closers, greatest, moving_axes, reduces, root_origin
 from compiler.target import Capabilities
 
@@ -69,6 +70,7 @@ def panels(kernel: Kernel, capabilities: Capabilities) -> Mapping[Node, Panel] |
     loads = staged_loads(kernel)
     names = _names(loads)
     left = capabilities.shared_bytes - partial_bytes(kernel)
+    left -= sum([row.bytes for row in kept_rows(kernel)]) if kernel.kept else 0
     found: dict[Node, Panel] = {}
     for load in loads:
         choices = _choices(kernel, load, names[load], capabilities)

@@ -9,6 +9,7 @@ from compiler.kernel.axis import Pad
 from compiler.kernel.cores import Use
 from compiler.kernel.fragments import Fragments
 from compiler.kernel.indexing import Indexer, index_dtype
+from compiler.kernel.keeping import Kept, RowMemory, kept_rows
 from compiler.kernel.kernel import Kernel, closers, moving_axes, root_origin
 from compiler.kernel.panels import Panel, panels
 from compiler.kernel.staging import stage
@@ -36,9 +37,9 @@ def to_nodes(
     index = Indexer(builder, index_dtype(kernel, order))
     staged = panels(kernel, capabilities) if kernel.staged else {}
     assert staged is not None, "LDS is legal"
-    lowering = _Lowering(
-        kernel, index, closers(order), {}, {}, staged, capabilities.has_local, capabilities.images
-    )
+    kept = {node: row for row in kept_rows(kernel) for node in (row.reduce, row.again)}
+    has = (capabilities.has_local, capabilities.images)
+    lowering = _Lowering(kernel, index, closers(order), {}, {}, staged, kept, *has)
     lowering.values_of(order, ())
     stores = [lowering.store(node) for node in kernel.ast.src]
     loops = tuple([(axis.name, axis.size) for axis in kernel.axes])
@@ -64,6 +65,7 @@ class _Lowering:
     loops: dict[_Clones, _Loops]
     values: dict[tuple[Node, _Clones], Node]
     panels: Mapping[Node, Panel]  # of the LOADs that go through local memory
+    kept: Mapping[Node, Kept]  # of the REDUCEs whose terms are kept, and of what reads them again
     has_groups: bool
     has_images: bool
 
@@ -86,7 +88,10 @@ class _Lowering:
         """Lower all values of `order`, in order."""
         for node in order:
             if node.op not in _EFFECTS and (node, clones) not in self.values:
-                self.values[node, clones] = self.lower(node, clones)
+                row = None if clones else self.kept.get(node)
+                is_again = row is not None and node is row.again
+                make = self.read_again if is_again else self.lower
+                self.values[node, clones] = make(node, clones)
 
     def lower(self, node: Node, clones: _Clones) -> Node:
         match node.op:
@@ -153,10 +158,21 @@ class _Lowering:
         if self.kernel.tile is not None and self.kernel.tile.use != Use.SHAPE:
             return self.products(node, inner)
         value = self.value(node.src[0], inner)
+        if not inner and node in self.kept:
+            value = self.row(node).written(value)
         guard = self.index.all_of([guard for name in names for guard in loops.guards[name]])
         if guard is not None:
             value = self.index.builder.where(guard, value, identity(op, node.dtype))
         return intern(Op.FOLD, node.dtype, (value, *self.owned(node, loops)), (op, 1))
+
+    def read_again(self, node: Node, clones: _Clones) -> Node:
+        """A term of a sum that has been kept."""
+        return self.row(node).read(self.value(self.kept[node].reduce, clones))
+
+    def row(self, node: Node) -> RowMemory:
+        """The local memory of a kept row."""
+        loops = self.loops_of(())
+        return RowMemory(self.kept[node], self.index, loops.ranges, loops.indices)
 
     def products(self, node: Node, clones: _Clones) -> Node:
         """A sum of products on the tensor core, or as it would do it."""

@@ -10,6 +10,7 @@ from compiler.ir import AxisKind, Node
 from compiler.kernel import (
     Group,
     GroupTop,
+    Keep,
     Kernel,
     Lds,
     Local,
@@ -78,8 +79,8 @@ def _all_opts(kernel: Kernel) -> Iterator[Opt]:
         for other in outer[index + 1 :]:
             yield Swap(axis.name, other.name)
     yield NoLocals()
-    for number in range(len(buffers(kernel))):
-        yield Lds(number)
+    yield from [Keep(axis.name) for axis in kernel.of_kind(AxisKind.REDUCE)]
+    yield from [Lds(number) for number in range(len(buffers(kernel)))]
 
 
 def count_opts(schedule: Iterable[Opt]) -> Counter[str]:

@@ -420,8 +420,8 @@ def test_llvm_gets_no_work_groups():
 # --- rows ---
 
 
-def softmax_like(rows, columns):
-    """x less the maximum of its row, over the sum of those of the row."""
+def softmax_like(rows, columns, function=Op.NEG):
+    """A function of x less the maximum of its row, over the sum of those of the row."""
     shape, size = (rows, columns, columns, columns), rows * columns
     along, first, second = [
         load(1, size, shape, strides)
@@ -429,6 +429,7 @@ def softmax_like(rows, columns):
     ]
     greatest = intern(Op.REDUCE, FLOAT32, (first,), (Op.MAX, ("r0",)))
     less = [intern(Op.SUB, FLOAT32, (value, greatest)) for value in (along, second)]
+    less = [intern(function, FLOAT32, (value,)) for value in less]
     total = intern(Op.REDUCE, FLOAT32, (less[1],), (Op.ADD, ("r1",)))
     output = intern(Op.BUFFER, FLOAT32, (), (0, size))
     value = intern(Op.FDIV, FLOAT32, (less[0], total))
@@ -441,6 +442,12 @@ def test_all_loops_along_a_row_get_the_same_lanes():
     assert chosen(softmax_like(64, 256), LLVM) == (
         "UNROLL r0 16; UNROLL r1 16; UPCAST g1 16; UPCAST g0 4"
     )
+
+
+def test_slow_functions_along_a_row_are_computed_once():
+    opts = "UNROLL r0 16; UNROLL r1 16; UPCAST g1 16; UPCAST g0 4"
+    assert chosen(softmax_like(64, 256, Op.EXP2), LLVM) == f"KEEP r1; {opts}"
+    assert chosen(softmax_like(64, 256, Op.NEG), LLVM) == opts
 
 
 def test_lanes_along_a_row_divide_it():

@@ -10,6 +10,7 @@ from compiler.kernel import (
     OPTS,
     Group,
     GroupTop,
+    Keep,
     Lds,
     Local,
     NoLocals,
@@ -57,7 +58,7 @@ def test_swap_with_an_unknown_axis_is_a_reason(kernel_of):  # row 46
     assert why(kernel_of("matmul"), "SWAP g0 x9") == "no axis x9, the kernel has g0 g1 r0"
 
 
-@pytest.mark.parametrize("opt", [opt for opt in OPTS if opt not in (NoLocals, Swap, Lds, Tc)])
+@pytest.mark.parametrize("opt", [opt for opt in OPTS if opt not in (NoLocals, Swap, Lds, Keep, Tc)])
 @pytest.mark.parametrize("amount", [None, True, 1, 0, -4, 2.0, "4"])
 def test_an_amount_that_is_no_integer_above_one_is_refused(kernel_of, opt, amount):  # row 47
     axis = "r0" if opt in (Unroll, Group, GroupTop) else "g0"
@@ -156,7 +157,7 @@ def test_the_other_opts_count_all_axes(kernel_of, opt):  # row 45
 
 def test_an_opt_of_an_unknown_name_is_refused(kernel_of):
     assert Positional("STAGE", 0, 0).why_illegal(kernel_of("matmul"), OPENCL) == (
-        "is unknown, use one of UPCAST UNROLL LOCAL GROUP GROUPTOP PADTO SWAP NOLOCALS LDS TC"
+        "is unknown, use one of UPCAST UNROLL LOCAL GROUP GROUPTOP PADTO SWAP NOLOCALS LDS KEEP TC"
     )
 
 
@@ -401,9 +402,68 @@ def test_a_panel_fits_in_local_memory_whatever_follows(kernel_of):  # row 48
 def test_every_opt_has_a_legal_use(kernel_of):
     legal = (Upcast("g0", 4), Unroll("r0", 4), Local("g0", 4), Group("r0", 4), GroupTop("r0", 4),
              PadTo("g0", 5), Swap("g0", "g1"), NoLocals(), Lds(1))  # fmt: skip
-    assert [*[type(opt) for opt in legal], Tc] == list(OPTS)  # tests/passes/test_cores.py has TC's
+    assert [*[type(opt) for opt in legal], Keep, Tc] == list(OPTS)  # KEEP, TC: on LLVM
     grouped = apply_all(kernel_of("matmul"), parse_opts("LOCAL g0 4"), OPENCL)
     kernels = [grouped if isinstance(opt, Lds) else kernel_of("matmul") for opt in legal]
     assert [
         opt.why_illegal(kernel, OPENCL) for opt, kernel in zip(legal, kernels, strict=True)
     ] == [None] * len(legal)
+
+
+# --- KEEP ---
+
+
+ROWS = """
+%0 = BUFFER float32 slot=0 size=96
+%1 = BUFFER float32 slot=1 size=96
+%2 = LOAD float32 %1 view=[(12,8,8):(8,1,0)]
+%3 = EXP2 float32 %2
+%4 = LOAD float32 %1 view=[(12,8,8):(8,0,1)]
+%5 = EXP2 float32 %4
+%6 = REDUCE float32 %5 op=ADD axes=(r0)
+%7 = FDIV float32 %3 %6
+%8 = STORE void %0 %7 view=[(12,8,8):(8,1,0)]
+%9 = SINK void %8 axes=(g0:12,g1:8,r0:8)
+"""
+
+
+def test_terms_that_outputs_need_again_may_be_kept(kernel_of):
+    assert why(kernel_of(ROWS), "KEEP r0", LLVM) is None
+    assert why(kernel_of(ROWS), "UNROLL r0 4; UPCAST g1 2; KEEP r0.o", LLVM) is None
+
+
+def test_terms_that_no_output_needs_again_are_not_kept(kernel_of):
+    other = ROWS.replace("%3 = EXP2", "%3 = NEG")
+    words = "no output needs the terms of r0 again"
+    assert why(kernel_of(other), "KEEP r0", LLVM) == words
+    assert why(kernel_of("matmul"), "KEEP r0", LLVM) == words
+
+
+def test_terms_are_kept_once(kernel_of):
+    assert why(kernel_of(ROWS), "KEEP r0; KEEP r0", LLVM) == "the terms of r0 are kept already"
+
+
+def test_work_items_of_a_group_keep_no_rows(kernel_of):
+    words = "opencl has work-groups, whose items share no row, leave it out"
+    assert why(kernel_of(ROWS), "KEEP r0") == words
+
+
+def test_a_kept_row_fits_in_local_memory_with_all_its_lanes(kernel_of):
+    small = replace(LLVM, capabilities=replace(LLVM.capabilities, shared_bytes=64))
+    assert why(kernel_of(ROWS), "KEEP r0; UPCAST g0 2", small) is None
+    words = "needs 128 bytes of local memory, llvm has 64"
+    assert why(kernel_of(ROWS), "KEEP r0; UPCAST g0 4", small) == words
+    assert why(kernel_of(ROWS), "UPCAST g0 4; KEEP r0", small) == words
+
+
+def test_a_kept_row_has_no_padding(kernel_of):
+    words = "lies along a row that KEEP holds as it is"
+    assert why(kernel_of(ROWS), "KEEP r0; PADTO r0 3", LLVM) == f"r0 {words}"
+    assert why(kernel_of(ROWS), "KEEP r0; PADTO g1 3", LLVM) == f"g1 {words}"
+    assert why(kernel_of(ROWS), "KEEP r0; PADTO g0 5", LLVM) is None
+    assert why(kernel_of(ROWS), "PADTO r0 3; KEEP r0", LLVM) == (
+        "r0 is padded, use KEEP on a row as it is"
+    )
+    assert why(kernel_of(ROWS), "PADTO g1 3; KEEP r0", LLVM) == (
+        "no output needs the terms of r0 again"
+    )

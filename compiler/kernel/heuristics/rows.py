@@ -4,20 +4,22 @@ An output axis along which no REDUCE moves is a loop inside of one row: results 
 there when it begins. All loops along rows get the same lanes, and become vectors together.
 """
 
-from compiler.ir import AxisKind, Op, free_axes, toposort
+from compiler.ir import AxisKind, Node, Op, free_axes, toposort
 from compiler.kernel.axis import Axis
 from compiler.kernel.heuristics.draft import Draft, divisors, size_of
 from compiler.kernel.heuristics.vectors import CHAINS, lanes_of, score
 from compiler.kernel.kernel import Kernel, reduces
-from compiler.kernel.opts import Unroll, Upcast
+from compiler.kernel.opts import Keep, Unroll, Upcast
 
 _REDUCE = Op.REDUCE
+_SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
 
 
 def rows(draft: Draft) -> Draft:
     """UNROLL the sums of a row and UPCAST the loop along it by lanes, and UPCAST a few rows.
 
-    The lanes of one loop do not multiply those of another, as no value has both.
+    The lanes of one loop do not multiply those of another, as no value has both. Slow functions
+    that are summed and stored are computed once (KEEP).
     """
     if not draft.has_tiles or not _has_rows(draft.kernel):
         return draft
@@ -35,6 +37,8 @@ def rows(draft: Draft) -> Draft:
         lanes *= _divisor(axis, CHAINS)
     if draft.is_too_large(lanes):
         return draft
+    for term in _slow_terms(draft.kernel):
+        draft = draft.or_else(Keep(term))
     for opt, name, amount in opts:
         draft = draft.legally(opt(name, amount)) if amount > 1 else draft
     return draft
@@ -62,6 +66,24 @@ def inside_rows(kernel: Kernel) -> frozenset[str]:
 def _terms(draft: Draft) -> list[Axis]:
     """The loops of sums that lie side by side in memory."""
     return [axis for axis in draft.loops(AxisKind.REDUCE) if score(draft, axis) > 0]
+
+
+def _slow_terms(kernel: Kernel) -> list[str]:
+    """The axes that a REDUCE of slow functions closes alone."""
+    found = [node for node in reduces(kernel) if len(node.attr[1]) == 1]
+    return [each.attr[1][0] for each in found if _is_slow(each.src[0])]
+
+
+def _is_slow(value: Node) -> bool:
+    """Whether a value is a slow function of something, below no other REDUCE."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if node.op in _SLOW:
+            return True
+        if node.op is not _REDUCE:
+            stack.extend(node.src)
+    return False
 
 
 def _divisor(axis: Axis, most: int) -> int:

@@ -2,6 +2,7 @@
 
 from compiler.kernel.opts.group import Group
 from compiler.kernel.opts.group_top import GroupTop
+from compiler.kernel.opts.keep import Keep
 from compiler.kernel.opts.lds import Lds
 from compiler.kernel.opts.local import Local
 from compiler.kernel.opts.no_locals import NoLocals
@@ -11,9 +12,9 @@ from compiler.kernel.opts.tc import Tc
 from compiler.kernel.opts.unroll import MAX_UNROLL, Unroll
 from compiler.kernel.opts.upcast import Upcast
 
-OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds, Tc)
+OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds, Keep, Tc)
 
 __all__ = [
-    "MAX_UNROLL", "OPTS", "Group", "GroupTop", "Lds", "Local", "NoLocals", "PadTo", "Swap",
+    "MAX_UNROLL", "OPTS", "Group", "GroupTop", "Keep", "Lds", "Local", "NoLocals", "PadTo", "Swap",
     "Tc", "Unroll", "Upcast",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """What a scheduled kernel asks of work-groups and local memory, and whether the target has it."""
 
 from compiler.ir import AxisKind
+from compiler.kernel.keeping import kept_rows
 from compiler.kernel.kernel import Kernel, iterations
 from compiler.kernel.panels import panels, partial_bytes
 from compiler.target import Target
@@ -9,7 +10,7 @@ from compiler.target import Target
 def why_over_limits(kernel: Kernel, target: Target) -> str | None:
     """Why a work-group of `target`, or its local memory, cannot hold the kernel."""
     grouped = kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP)
-    if not grouped and not kernel.staged:
+    if not grouped and not kernel.staged and not kernel.kept:
         return None
     items = iterations(grouped)
     limit = target.capabilities.max_group_items
@@ -32,4 +33,5 @@ def shared_bytes(kernel: Kernel, target: Target) -> int | None:
     staged = panels(kernel, target.capabilities) if kernel.staged else {}
     if staged is None:
         return None
-    return partial_bytes(kernel) + sum([panel.bytes for panel in staged.values()])
+    kept = sum([row.bytes for row in kept_rows(kernel)])
+    return partial_bytes(kernel) + kept + sum([panel.bytes for panel in staged.values()])

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from compiler.ir import AxisKind
 from compiler.kernel.axis import Axis, Pad
-from compiler.kernel.kernel import Kernel, span, variables
+from compiler.kernel.keeping import kept_rows
+from compiler.kernel.kernel import Kernel, root_origin, span, variables
 from compiler.kernel.opts.cut import find_axis, why_bad_amount
 from compiler.kernel.opts.limits import why_over_limits
 from compiler.target import Target
@@ -33,7 +34,7 @@ class PadTo:
         axis = find_axis(kernel, self.axis, _KINDS, "an axis that is still a loop")
         if isinstance(axis, str):
             return axis
-        reason = why_bad_amount(self.amount)
+        reason = why_bad_amount(self.amount) or _why_kept(kernel, axis)
         if reason is not None:
             return reason
         assert isinstance(axis.size, int), "no variables, no symbolic sizes"
@@ -58,6 +59,14 @@ class PadTo:
             padded, pads = replace(padded, origin=pad.name, step=1), (*pads, pad)
         axes = tuple([padded if other is axis else other for other in kernel.axes])
         return replace(kernel, axes=axes, pads=pads, applied=(*kernel.applied, self))
+
+
+def _why_kept(kernel: Kernel, axis: Axis) -> str | None:
+    """A row in local memory has no room for padding."""
+    rows = kept_rows(kernel) if kernel.kept else ()
+    if any(root_origin(kernel, axis.origin) in (row.term, row.place) for row in rows):
+        return f"{axis.name} lies along a row that KEEP holds as it is"
+    return None
 
 
 def _is_outermost_of_pad(kernel: Kernel, axis: Axis) -> bool:

@@ -217,4 +217,11 @@ class _Search(Generic[P]):
 def _state(kernel: Kernel) -> object:
     """What a kernel is but for the names of its loops: the order of opts often does not matter."""
     axes = tuple([(axis.origin, axis.step, axis.size, axis.kind) for axis in kernel.axes])
-    return axes, kernel.pads, kernel.uses_locals, tuple(sorted(kernel.staged)), kernel.tile
+    return (
+        axes,
+        kernel.pads,
+        kernel.uses_locals,
+        tuple(sorted(kernel.staged)),
+        kernel.kept,
+        kernel.tile,
+    )

@@ -11,6 +11,7 @@ from compiler.kernel.kernel import Kernel, Opt, buffers, iterations
 from compiler.kernel.opts import (
     Group,
     GroupTop,
+    Keep,
     Lds,
     Local,
     NoLocals,
@@ -98,6 +99,7 @@ def _steps(kernel: Kernel, target: Target) -> Iterator[Step]:
         yield from [(Swap(axis.name, other.name),) for other in outputs[index + 1 :]]
     if target.capabilities.has_local:
         yield from _shared(outputs, terms)
+    yield from [(Keep(axis.name),) for axis in terms]
     yield from [(Lds(slot),) for slot in range(len(buffers(kernel)))]
 
 
