@@ -15,10 +15,10 @@ from compiler.kernel import (
     Searched,
     apply_all,
     beam_search,
-    choose,
     cycles,
     from_ast,
     kernel_name,
+    scheduled,
     to_nodes,
 )
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
@@ -88,9 +88,7 @@ def _compile(
     _check_dtypes(ast, target)
     if backend.takes_ast:
         return _uncompiled(ast, target, options, opts, backend)
-    kernel = from_ast(ast)
-    chosen = _chosen(kernel, target, options, search_cache) if opts is None else opts
-    kernel = apply_all(kernel, chosen, target)
+    kernel = _scheduled(ast, target, options, opts, search_cache)
     nodes = to_nodes(kernel, builder, target.capabilities)
     stages = run_pipeline(nodes, target, options, builder)
     program = stages[-1].node
@@ -101,12 +99,20 @@ def _compile(
     return Compiled(ast, target, options, opts, kernel.applied, result, stages, builder.rewrites)
 
 
-def _chosen(
-    kernel: Kernel, target: Target, options: CompileOptions, cache: Path | None
-) -> tuple[Opt, ...]:
-    if options.search.beam == 0:
-        return choose(kernel, target, options)
-    return search_opts(kernel.ast, target, options, cache).opts
+def _scheduled(
+    ast: Node,
+    target: Target,
+    options: CompileOptions,
+    opts: tuple[Opt, ...] | None,
+    search_cache: Path | None,
+) -> Kernel:
+    """The kernel with these opts, or with chosen ones."""
+    kernel = from_ast(ast)
+    if opts is None and options.search.beam == 0:
+        return scheduled(kernel, target, options)
+    if opts is None:
+        opts = search_opts(ast, target, options, search_cache).opts
+    return apply_all(kernel, opts, target)
 
 
 def search_opts(

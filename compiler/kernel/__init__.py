@@ -5,7 +5,7 @@ from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.colours import COLOURS, Role, coloured_shape, role_of, visible_length
 from compiler.kernel.from_ast import from_ast
-from compiler.kernel.heuristics import HEURISTICS, Decision, choose, decisions
+from compiler.kernel.heuristics import HEURISTICS, Decision, choose, decisions, scheduled
 from compiler.kernel.kernel import Kernel, Opt, buffers, iterations, reduces, variables
 from compiler.kernel.naming import kernel_name
 from compiler.kernel.opts import (
@@ -43,6 +43,6 @@ __all__ = [
     "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll",
     "Upcast", "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose",
     "coloured_shape", "cycles", "decisions", "format_opt", "format_opts", "from_ast", "iterations",
-    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "starts", "to_nodes",
-    "to_positional", "variables", "visible_length", "why_partial",
+    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "scheduled", "starts",
+    "to_nodes", "to_positional", "variables", "visible_length", "why_partial",
 ]  # fmt: skip

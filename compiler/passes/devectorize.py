@@ -20,9 +20,12 @@ def devectorize(root: Node, context: Context) -> Node:
         return root
     used = [node.attr[0] for node in order if node.op is _ACC]
     lowering = _Lanes(context.builder, max(used, default=-1) + 1)
+    touched: set[Node] = set()  # masks and what is above one; only asked
     for node in order:
-        lowering.make(node)
-    return lowering.done[root]
+        if _is_mask(node) or not touched.isdisjoint(node.src):
+            touched.add(node)
+            lowering.make(node)
+    return lowering.value(root)
 
 
 def _is_mask(node: Node) -> bool:
@@ -35,7 +38,7 @@ class _Lanes:
 
     builder: Builder
     accumulators: int  # the next free number
-    done: dict[Node, Node] = field(default_factory=dict)
+    done: dict[Node, Node] = field(default_factory=dict)  # what is another node now
     masks: dict[Node, tuple[Node, ...]] = field(default_factory=dict)  # bool vector -> its lanes
     writes: dict[Node, tuple[Node, ...]] = field(default_factory=dict)  # WRITE of a bool vector
     places: dict[Node, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
@@ -51,25 +54,23 @@ class _Lanes:
             self.done[node] = self.by_lane(node)
         elif node.op is _RESULT:
             index = self.places[node.src[0]][node.attr[0]][0]
-            self.done[node] = intern(_RESULT, node.dtype, (self.done[node.src[0]],), (index,))
+            self.done[node] = intern(_RESULT, node.dtype, (self.value(node.src[0]),), (index,))
         else:
-            self.done[node] = self.same(node)
+            src = tuple([made for child in node.src for made in self.effects(child)])
+            self.done[node] = self.builder.build(node.op, node.dtype, src, node.attr)
 
-    def same(self, node: Node) -> Node:
-        """The op as it is, over what its sources have become."""
-        src = tuple([made for child in node.src for made in self.effects(child)])
-        if src == node.src:
-            return node
-        return self.builder.build(node.op, node.dtype, src, node.attr)
+    def value(self, node: Node) -> Node:
+        """What a node that is neither a mask nor a store of one has become."""
+        return self.done.get(node, node)
 
     def effects(self, node: Node) -> tuple[Node, ...]:
-        return self.writes[node] if node in self.writes else (self.done[node],)
+        return self.writes[node] if node in self.writes else (self.value(node),)
 
     def lane(self, node: Node, index: int) -> Node:
         """Lane `index` of a source, whatever it has become."""
         if node in self.masks:
             return self.masks[node][index]
-        value = self.done[node]
+        value = self.value(node)
         if value.dtype.count == 1:
             return value
         return self.builder.build(_LANE, value.dtype.scalar, (value,), (index,))
@@ -89,11 +90,11 @@ class _Lanes:
         """The lanes of a bool vector."""
         count = node.dtype.count
         if node.op is _SPLAT:
-            return (self.done[node.src[0]],) * count
+            return (self.value(node.src[0]),) * count
         if node.op is _STACK:
-            return tuple([self.done[child] for child in node.src])
+            return tuple([self.value(child) for child in node.src])
         if node.op is _READ:
-            buffer, offset = self.done[node.src[0]], self.done[node.src[1]]
+            buffer, offset = self.value(node.src[0]), self.value(node.src[1])
             offsets = [self.builder.add(offset, lane) for lane in range(count)]
             return tuple([intern(_READ, BOOL, (buffer, each)) for each in offsets])
         if node.op is _ACC:
@@ -101,14 +102,14 @@ class _Lanes:
             self.accumulators += count
             return tuple([intern(_ACC, BOOL, (), (first + lane,)) for lane in range(count)])
         if node.op is _RESULT:
-            loop, places = self.done[node.src[0]], self.places[node.src[0]][node.attr[0]]
+            loop, places = self.value(node.src[0]), self.places[node.src[0]][node.attr[0]]
             return tuple([intern(_RESULT, BOOL, (loop,), (place,)) for place in places])
         return tuple(self.scalars(node, count))
 
     def scatter(self, node: Node) -> tuple[Node, ...]:
         """A WRITE of a bool vector as one for each lane."""
-        buffer, offset = self.done[node.src[0]], self.done[node.src[1]]
-        gate = tuple([self.done[child] for child in node.src[3:]])
+        buffer, offset = self.value(node.src[0]), self.value(node.src[1])
+        gate = tuple([self.value(child) for child in node.src[3:]])
         return tuple(
             [
                 intern(_WRITE, VOID, (buffer, self.builder.add(offset, lane), value, *gate))
@@ -124,8 +125,8 @@ class _Lanes:
         for parts in zip(inits, accs, values, strict=True):
             first = len(columns[0])
             for column, part in zip(columns, parts, strict=True):
-                column.extend(self.masks[part] if part in self.masks else (self.done[part],))
+                column.extend(self.masks[part] if part in self.masks else (self.value(part),))
             places.append(tuple(range(first, len(columns[0]))))
         self.places[node] = tuple(places)
-        src = (*[self.done[axis] for axis in ranges], *columns[0], *columns[1], *columns[2])
+        src = (*[self.value(axis) for axis in ranges], *columns[0], *columns[1], *columns[2])
         return intern(_LOOP, VOID, src, (len(ranges), len(columns[0])))

@@ -66,8 +66,14 @@ def choose(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Opt
 
     Raises IllegalOptError for an image that no opt lets the target write.
     """
-    after = [chosen for _, chosen in _steps(kernel, target, options)]
-    return after[-1].applied if after else ()
+    return scheduled(kernel, target, options).applied
+
+
+def scheduled(kernel: Kernel, target: Target, options: CompileOptions) -> Kernel:
+    """The kernel after the opts that `choose` chooses."""
+    for _, chosen in _steps(kernel, target, options):
+        kernel = chosen
+    return kernel
 
 
 def decisions(kernel: Kernel, target: Target, options: CompileOptions) -> tuple[Decision, ...]:
@@ -106,4 +112,4 @@ def _fitted(options: ScheduleOptions, target: Target) -> ScheduleOptions:
     return replace(options, vector_lanes=lanes, tile_registers=registers)
 
 
-__all__ = ["HEURISTICS", "REQUIRED", "Decision", "Heuristic", "choose", "decisions"]
+__all__ = ["HEURISTICS", "REQUIRED", "Decision", "Heuristic", "choose", "decisions", "scheduled"]

@@ -61,17 +61,18 @@ def cut(kernel: Kernel, name: str, amount: int, kind: AxisKind, side: Side, opt:
     axis = kernel.find(name)
     assert axis is not None, "the opt is legal"
     assert isinstance(axis.size, int), "the opt is legal"
+    origin, step = axis.origin, axis.step
     if axis.size == amount:
         rest: tuple[Axis, ...] = ()
-        piece = replace(axis, kind=kind)
+        piece = Axis(name, amount, kind, origin, step)
     else:
         outer_size = amount if side is Side.OUTER else axis.size // amount
         inner_size = axis.size // outer_size
         outer_name, inner_name = piece_name(kernel, name, ".o"), piece_name(kernel, name, ".i")
-        outer = replace(axis, name=outer_name, size=outer_size, step=axis.step * inner_size)
-        inner = replace(axis, name=inner_name, size=inner_size)
-        piece, left = (inner, outer) if side is Side.INNER else (outer, inner)
-        piece, rest = replace(piece, kind=kind), (left,)
+        outer_kind, inner_kind = (axis.kind, kind) if side is Side.INNER else (kind, axis.kind)
+        outer = Axis(outer_name, outer_size, outer_kind, origin, step * inner_size)
+        inner = Axis(inner_name, inner_size, inner_kind, origin, step)
+        piece, rest = (inner, (outer,)) if side is Side.INNER else (outer, (inner,))
     at = kernel.axes.index(axis)
     axes = (*kernel.axes[:at], *rest, *kernel.axes[at + 1 :], piece)
     last = () if kernel.tile is None else kernel.tile.items
