@@ -14,7 +14,7 @@ from compiler.ir.table import Key, Table
 Number: TypeAlias = int | float | bool
 Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
 
-_CONST = Op.CONST
+_CONST, _SPLAT, _FLOAT = Op.CONST, Op.SPLAT, Kind.FLOAT
 _SIZE, _AXES, _VIEWS = Field.SIZE, Field.AXES, Field.VIEWS
 _SYMBOLIC_OPS = frozenset(
     op for op, fields in FIELDS.items() if any(kind in (_SIZE, _AXES, _VIEWS) for _, kind in fields)
@@ -114,10 +114,10 @@ def _canonical_const(dtype: DType, attr: tuple[Attr, ...]) -> tuple[tuple[Attr, 
 def const(dtype: DType, value: Number) -> Node:
     """`value` as a CONST (SPLAT for a vector) of `dtype`: integers wrap, floats round once."""
     if dtype.count > 1:
-        return intern(Op.SPLAT, dtype, (const(dtype.scalar, value),))
-    if dtype.kind is Kind.FLOAT:
+        return intern(_SPLAT, dtype, (const(dtype.scalar, value),))
+    if dtype.kind is _FLOAT:
         exact = _as_float(value)
-        return _float(dtype, exact, math.copysign(1.0, exact))
+        return _rational(dtype, exact, math.copysign(1.0, exact))
     if dtype is BOOL:
         return intern(_CONST, dtype, (), (bool(value), None))
     if type(value) is int:
@@ -136,7 +136,7 @@ def _integer(dtype: DType, value: int) -> Node:
 
 
 @lru_cache(maxsize=4096)
-def _float(dtype: DType, value: float, sign: float) -> Node:
+def _rational(dtype: DType, value: float, sign: float) -> Node:
     """`sign` tells 0.0 from -0.0, which are one key to a cache."""
     return intern(_CONST, dtype, (), (round_to(dtype, value), None))
 

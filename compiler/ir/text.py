@@ -17,6 +17,7 @@ MAX_LINES = 1_000_000
 _LINE = re.compile(r"%(\d+) = ([A-Z0-9]+) ([a-z0-9]+)((?: %\d+)*)((?: [a-z]+=[^ ]+)*)")
 _T = TypeVar("_T")
 _NAME = re.compile(r"[A-Za-z0-9_.#-]+")
+_NAMES = {op: op.name for op in Op}
 _OPS = {op.name: op for op in Op}
 _KINDS = {kind.name: kind for kind in AxisKind}
 
@@ -32,7 +33,7 @@ def _print_line(node: Node, number: Mapping[Node, int]) -> str:
     sources = "".join([f" %{number[child]}" for child in node.src])
     pairs = zip(FIELDS[node.op], node.attr, strict=True)
     fields = "".join([f" {name}={_PRINTERS[kind](value, number)}" for (name, kind), value in pairs])
-    return f"%{number[node]} = {node.op.name} {node.dtype}{sources}{fields}"
+    return f"%{number[node]} = {_NAMES[node.op]} {node.dtype}{sources}{fields}"
 
 
 def _print_value(value: Number, number: Mapping[Node, int]) -> str:

@@ -20,6 +20,7 @@ _VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
 _SINK, _FOLD, _WRITE, _IMAGE = Op.SINK, Op.FOLD, Op.WRITE, Op.IMAGE
 _OWNED = frozenset((Op.ACC, Op.RANGE))
+_LANES = frozenset((AxisKind.UPCAST, AxisKind.UNROLL))
 _FOLDED = frozenset((AxisKind.REDUCE, AxisKind.UNROLL))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.CONST))
@@ -234,7 +235,7 @@ def _check_expanded(root: Node, order: list[Node]) -> str | None:
 
 def _why_lanes_left(order: list[Node]) -> str | None:
     for node in [node for node in order if node.op is _RANGE]:
-        if node.attr[1] in (AxisKind.UPCAST, AxisKind.UNROLL):
+        if node.attr[1] in _LANES:
             return f"{node!r}: an {node.attr[1].name} range is left"
     return None
 

@@ -23,9 +23,10 @@ from compiler.ir.op import (
 from compiler.ir.viewstack import ViewStack
 
 _dtype_of = attrgetter("dtype")
-_LANE, _CONST, _RANGE, _VOID = Op.LANE, Op.CONST, Op.RANGE, Kind.VOID
+_CONST, _RANGE, _LOOP, _ACC, _END = Op.CONST, Op.RANGE, Op.LOOP, Op.ACC, Op.END
+_VOID = Kind.VOID
 _Signature = tuple[object, ...]
-_wellformed: set[_Signature] = set()  # what `_signature` said of nodes that are; only asked
+_wellformed: set[_Signature] = set()  # of nodes that are; only asked
 
 
 def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
@@ -34,14 +35,14 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
     Where a signature says all that the check looks at, each one is judged once.
     """
     for node in nodes:
-        op, signature = node.op, None
-        if op in _BY_DTYPES:
-            signature = (op, node.attr, node.dtype, *map(_dtype_of, node.src))
-        elif op in _BY_FIRST and node.src:
-            signature = (op, node.attr, node.dtype, node.src[0].op, *map(_dtype_of, node.src))
-        elif op is _LANE:
-            fields = node.attr, *map(type, node.attr)  # 1 is equal to True
-            signature = (op, fields, node.dtype, *map(_dtype_of, node.src))
+        op, src, attr, signature = node.op, node.src, node.attr, None
+        if op in _SIGNED and src:
+            if attr:  # 1 is equal to True
+                signature = (op, attr, *map(type, attr), node.dtype, *map(_dtype_of, src))
+            elif len(src) == 2:
+                signature = (op, node.dtype, src[0].op, src[0].dtype, src[1].dtype)
+            else:
+                signature = (op, node.dtype, src[0].op, *map(_dtype_of, src))
         if signature in _wellformed:
             continue
         reason = why_malformed(node)
@@ -310,8 +311,8 @@ _EFFECTS = frozenset((Op.STORE, Op.WRITE, Op.END, Op.LOOP, Op.BARRIER))
 def _effects(node: Node) -> str | None:
     if node.dtype is not VOID or not node.src:
         return "is void and has at least one source"
-    bad = [child.op.name for child in node.src if child.op not in _EFFECTS]
-    return f"source {bad[0]} has no effect" if bad else None
+    bad = [child.op for child in node.src if child.op not in _EFFECTS]
+    return f"source {bad[0].name} has no effect" if bad else None
 
 
 def _index_source(node: Node) -> str | None:
@@ -375,9 +376,9 @@ def _loop(node: Node) -> str | None:
     ):
         return "is void over ranges, inits, accs and values"
     ranges, inits, accs, values = loop_parts(node)
-    if any(child.op is not Op.RANGE for child in ranges) or any(
-        child.op is not Op.ACC for child in accs
-    ):
+    if [each for each in ranges if each.op is not _RANGE] or [
+        each for each in accs if each.op is not _ACC
+    ]:
         return "ranges are RANGE nodes and accs are ACC nodes"
     if any(not a.dtype is b.dtype is c.dtype for a, b, c in zip(inits, accs, values, strict=True)):
         return "an accumulator, its init and its value differ in dtype"
@@ -385,7 +386,7 @@ def _loop(node: Node) -> str | None:
 
 
 def _result(node: Node) -> str | None:
-    if len(node.src) == 1 and node.src[0].op is Op.LOOP:
+    if len(node.src) == 1 and node.src[0].op is _LOOP:
         _, _, accs, _ = loop_parts(node.src[0])
         if not 0 <= node.attr[0] < len(accs):
             return f"index {node.attr[0]} of {len(accs)} accumulators"
@@ -394,7 +395,7 @@ def _result(node: Node) -> str | None:
             if accs[node.attr[0]].dtype is node.dtype
             else f"dtype of an accumulator {accs[node.attr[0]].dtype}"
         )
-    if len(node.src) == 2 and node.src[0].op is Op.ACC and node.src[1].op is Op.END:
+    if len(node.src) == 2 and node.src[0].op is _ACC and node.src[1].op is _END:
         return (
             None
             if node.src[0].dtype is node.dtype
@@ -533,5 +534,5 @@ _CHECKS.update({
 })  # fmt: skip
 _VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
 _VALUES_ONLY |= {Op.FRAGMENT, Op.WMMA, Op.ELEMENT}
-_BY_DTYPES = ELEMENTWISE | {Op.SPLAT, Op.STACK}  # without fields
-_BY_FIRST = frozenset((Op.READ, Op.WRITE, Op.SET, Op.INIT))  # nor these; and by the first op
+# Right or wrong by their fields, dtypes and the op of the first source alone.
+_SIGNED = ELEMENTWISE | {Op.SPLAT, Op.STACK, Op.LANE, Op.READ, Op.WRITE, Op.SET, Op.INIT}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from compiler.errors import IRError
 from compiler.ir import (
     CHANNELS,
+    ELEMENTWISE,
     AxisKind,
     Mask,
     Node,
@@ -20,6 +21,7 @@ from compiler.kernel.axis import Axis
 from compiler.kernel.kernel import Kernel
 
 _VIEWED = {Op.INDEX: 0, Op.LOAD: 0, Op.STORE: 0, Op.CONST: 1}  # op -> the place of the view in attr
+_REDUCE = Op.REDUCE
 _ACCESSES = frozenset((Op.LOAD, Op.STORE))
 _Group = tuple[int, ...]  # the positions of neighbouring AST axes that become one axis
 
@@ -46,7 +48,7 @@ def _reduced_by(order: list[Node], names: tuple[str, ...]) -> tuple[tuple[int, .
     """For each axis, which of the kernel's REDUCEs name it."""
     found: dict[str, list[int]] = {name: [] for name in names}
     for number, node in enumerate(order):
-        if node.op is Op.REDUCE:
+        if node.op is _REDUCE:
             for name in node.attr[1]:
                 found[name].append(number)
     return tuple([tuple(found[name]) for name in names])
@@ -177,6 +179,8 @@ class _Regrouping:
 
     def node(self, node: Node, src: tuple[Node, ...]) -> Node:
         """`node` over new sources and axes. A REDUCE without axes is its source."""
+        if node.op in ELEMENTWISE:
+            return replace_src(node, src)
         match node.op:
             case Op.INDEX | Op.LOAD | Op.STORE:
                 return intern(node.op, node.dtype, src, (self.stack(node.attr[0]),))

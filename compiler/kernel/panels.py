@@ -16,6 +16,7 @@ from compiler.kernel.keeping import kept_rows
 from compiler.kernel.kernel import Kernel, closers, greatest, moving_axes, reduces, root_origin
 from compiler.target import Capabilities
 
+_LOAD, _REDUCE = Op.LOAD, AxisKind.REDUCE
 LANES = (AxisKind.UNROLL, AxisKind.UPCAST)
 _ITEMS = (AxisKind.LOCAL, AxisKind.GROUP)
 
@@ -61,7 +62,7 @@ class Panel:
 
 def staged_loads(kernel: Kernel) -> tuple[Node, ...]:
     """The LOADs of buffers that are staged."""
-    loads = [node for node in toposort(kernel.ast) if node.op is Op.LOAD]
+    loads = [node for node in toposort(kernel.ast) if node.op is _LOAD]
     return tuple([load for load in loads if load.src[0].attr[0] in kernel.staged])
 
 
@@ -126,7 +127,7 @@ def _choices(kernel: Kernel, load: Node, name: str, capabilities: Capabilities) 
         if any(not isinstance(axis.size, int) for axis in covered):
             continue
         around = outside[: 1 + max([outside.index(axis) for axis in outer], default=-1)]
-        rounds = tuple([axis for axis in outer if axis.kind is AxisKind.REDUCE])
+        rounds = tuple([axis for axis in outer if axis.kind is _REDUCE])
         # a group fills it once, however many items it has
         times = prod([greatest(axis.size) for axis in around if axis.kind not in items])
         loops, lanes = _in_order(kernel, load, covered)

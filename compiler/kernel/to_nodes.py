@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from compiler.ir import VOID, Node, Op, const, intern, toposort
+from compiler.ir import ELEMENTWISE, VOID, Node, Op, const, intern, toposort
 from compiler.kernel.axis import Pad
 from compiler.kernel.cores import Use
 from compiler.kernel.fragments import Fragments
@@ -94,9 +94,10 @@ class _Lowering:
                 self.values[node, clones] = make(node, clones)
 
     def lower(self, node: Node, clones: _Clones) -> Node:
+        if node.op in ELEMENTWISE:
+            src = tuple([self.values[child, clones] for child in node.src])
+            return self.index.builder.build(node.op, node.dtype, src, node.attr)
         match node.op:
-            case Op.BUFFER | Op.VAR:
-                return node
             case Op.IMAGE:  # rows are known to devices that read pixels, to others it is a buffer
                 return node if self.has_images else intern(_BUFFER, node.dtype, (), node.attr[:2])
             case Op.CONST:
@@ -110,8 +111,7 @@ class _Lowering:
             case Op.REDUCE:
                 return self.fold(node, clones)
             case _:
-                src = tuple([self.values[child, clones] for child in node.src])
-                return self.index.builder.build(node.op, node.dtype, src, node.attr)
+                return node
 
     def masked(self, node: Node, clones: _Clones) -> Node:
         value = const(node.dtype, node.value)

@@ -10,6 +10,8 @@ from compiler.options import CompileOptions
 from compiler.rules import Builder
 from compiler.target import Target
 
+_INIT, _PROGRAM = Op.INIT, Op.PROGRAM
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -28,14 +30,14 @@ class Context:
         """
         found = self.orders.get(root)
         if found is None:
-            found = _of_program(root) if root.op is Op.PROGRAM else toposort(root)
+            found = _of_program(root) if root.op is _PROGRAM else toposort(root)
             self.orders[root] = found
         return found
 
 
 def _of_program(program: Node) -> list[Node]:
     """The accumulators, which are no instructions, the instructions, and the PROGRAM."""
-    accs = dict.fromkeys([node.src[0] for node in program.src if node.op is Op.INIT])
+    accs = dict.fromkeys([node.src[0] for node in program.src if node.op is _INIT])
     return [*accs, *program.src, program]
 
 

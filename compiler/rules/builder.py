@@ -137,13 +137,15 @@ class Builder:
         found = self._memo.get(node)
         if found is None:
             first, last = src[0], src[-1]
+            kind = first.op
             case = 1 if first.dtype.kind is _FLOAT else 0
-            if first.op in _CONSTANTS and _is_constant(first):
+            if kind in _CONSTANTS and _is_constant(first):
                 case += 2
             if last.op in _CONSTANTS and _is_constant(last):
                 case += 4
             by_first, rules = cases[case]
-            rules = by_first.get(first.op, rules)
+            if kind in by_first:
+                rules = by_first[kind]
             if not rules:
                 return node
             found = self._memo[node] = self._fold(node, rules)
@@ -196,8 +198,13 @@ class Builder:
         return self.build(op, a.dtype, (a,))
 
     def binary(self, op: Op, a: "Node | float", b: "Node | float") -> Node:
-        x, y = _pair(a, b)
-        return self.build(op, x.dtype, (x, y))
+        if not isinstance(a, Node):
+            x, b = _pair(a, b)
+        else:
+            x = a
+            if not isinstance(b, Node):
+                b = const(x.dtype, b)
+        return self.build(op, x.dtype, (x, b))
 
     def compare(self, op: Op, a: "Node | float", b: "Node | float") -> Node:
         x, y = _pair(a, b)

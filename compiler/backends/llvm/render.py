@@ -13,6 +13,7 @@ from compiler.backends.llvm.types import literal, memory_type, suffix, type_text
 from compiler.ir import BOOL, UINT8, DType, Kind, Node, Op
 from compiler.target import Target
 
+_UINT = Kind.UINT
 ALIGNMENT = 64  # of local memory: a cache line
 
 
@@ -76,7 +77,7 @@ def _after(function: Function, node: Node) -> None:
 def _address(function: Function, node: Node) -> str:
     buffer, offset = node.src[0], node.src[1]
     base, index, kind = function.text[buffer], function.text[offset], type_text(offset.dtype)
-    if offset.dtype.kind is Kind.UINT and offset.dtype.bits < 64:  # else it is read as signed
+    if offset.dtype.kind is _UINT and offset.dtype.bits < 64:  # else it is read as signed
         index, kind = function.step("wide", f"zext {kind} {index} to i64"), "i64"
     element = memory_type(buffer.dtype)
     return function.step("at", f"getelementptr inbounds {element}, ptr {base}, {kind} {index}")

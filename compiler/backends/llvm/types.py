@@ -6,6 +6,7 @@ from functools import cache
 
 from compiler.ir import BFLOAT16, BOOL, DType, Kind
 
+_TRUTH, _REAL = Kind.BOOL, Kind.FLOAT
 _FLOATS = {"float16": "half", "bfloat16": "bfloat", "float32": "float", "float64": "double"}
 _FLOAT_CODES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
 
@@ -41,9 +42,9 @@ def zero(dtype: DType) -> str:
 
 def literal(dtype: DType, value: float) -> str:
     """A constant of a scalar dtype, exactly. Every NaN is the one with only its quiet bit set."""
-    if dtype.kind is Kind.BOOL:
+    if dtype.kind is _TRUTH:
         return "true" if value else "false"
-    if dtype.kind is not Kind.FLOAT:
+    if dtype.kind is not _REAL:
         return str(value)
     if dtype is BFLOAT16:
         return f"0xR{0x7FC0 if math.isnan(value) else _bits('<f', value) >> 16:04X}"

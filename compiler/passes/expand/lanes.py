@@ -9,7 +9,7 @@ from compiler.ir import ARRAYS, AxisKind, Node, Op, const, toposort
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
-_FRAGMENT = Op.FRAGMENT
+_FRAGMENT, _WMMA = Op.FRAGMENT, Op.WMMA
 _KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
 _ACCESSES = frozenset((_READ, _WRITE))
 COLLECTORS = frozenset((Op.SINK, Op.BARRIER, Op.END, Op.AFTER))  # hold all lanes of their sources
@@ -128,7 +128,7 @@ def barred(order: Sequence[Node], lanes: Lanes) -> int:
     """The axes of operands of tensor cores, which are vectors already: a bit set."""
     bits = 0
     for node in order:
-        if node.op is Op.WMMA:
+        if node.op is _WMMA:
             bits |= lanes.depends[node]
         elif node.op is _FRAGMENT:
             for axis in node.src[1:]:
