@@ -22,24 +22,24 @@ def _find(root: Node) -> Interval:
     interval = (0, 0)
     while stack:  # iterative: chains may be deeper than Python's stack
         node = stack[-1]
-        if node.op in _COMBINE:
-            missing = [c for c in node.src if c.interval is None and c.dtype.kind in _COUNTED]
-            if missing:
-                stack.extend(missing)
-                continue
-        interval = _clip(node, _interval(node))
+        combine = _COMBINE.get(node.op)
+        if combine is None:
+            leaf = _LEAVES.get(node.op)
+            interval = full(node) if leaf is None else leaf(node)
+        else:
+            known = [child.interval for child in node.src]
+            if None in known:
+                missing = [c for c in node.src if c.interval is None and c.dtype.kind in _COUNTED]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                interval = full(node)
+            else:
+                interval = combine(node, *known)
+        interval = _clip(node, interval)
         set_interval(node, interval)
         stack.pop()
     return interval
-
-
-def _interval(node: Node) -> Interval:
-    combine = _COMBINE.get(node.op)
-    if combine is not None:
-        known = [child.interval for child in node.src]
-        return full(node) if None in known else combine(node, *known)
-    leaf = _LEAVES.get(node.op)
-    return full(node) if leaf is None else leaf(node)
 
 
 _COUNTED = frozenset((Kind.BOOL, Kind.INT, Kind.UINT))

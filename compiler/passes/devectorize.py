@@ -6,6 +6,7 @@ from compiler.ir import BOOL, VOID, Kind, Node, Op, intern, loop_parts
 from compiler.passes.context import Context
 from compiler.rules import Builder
 
+_BOOL = Kind.BOOL
 _LANE, _SPLAT, _STACK, _WRITE = Op.LANE, Op.SPLAT, Op.STACK, Op.WRITE
 
 _LOOP, _RESULT, _READ, _ACC = Op.LOOP, Op.RESULT, Op.READ, Op.ACC
@@ -16,7 +17,7 @@ def devectorize(root: Node, context: Context) -> Node:
     if context.target.capabilities.bool_vectors:
         return root
     order = context.order(root)
-    if not any(_is_mask(node) for node in order):
+    if not [node for node in order if node.dtype.kind is _BOOL and node.dtype.count > 1]:
         return root
     used = [node.attr[0] for node in order if node.op is _ACC]
     lowering = _Lanes(context.builder, max(used, default=-1) + 1)
@@ -29,7 +30,7 @@ def devectorize(root: Node, context: Context) -> Node:
 
 
 def _is_mask(node: Node) -> bool:
-    return node.dtype.count > 1 and node.dtype.kind is Kind.BOOL
+    return node.dtype.kind is _BOOL and node.dtype.count > 1
 
 
 @dataclass(slots=True)
