@@ -56,7 +56,7 @@ from compiler.ir.text import parse_node, print_node
 from compiler.ir.verify import Spec, free_axes, verify
 from compiler.ir.view import Mask, View
 from compiler.ir.viewstack import ViewStack, extend, spread, without
-from compiler.ir.walk import depends_on, substitute, toposort
+from compiler.ir.walk import Order, depends_on, substitute, toposort
 from compiler.ir.wellformed import why_malformed
 
 __all__ = [
@@ -100,6 +100,7 @@ __all__ = [
     "Node",
     "Number",
     "Op",
+    "Order",
     "Rounding",
     "Size",
     "Spec",

@@ -34,9 +34,9 @@ class _Blank:
     src: "tuple[Node, ...]"
     attr: tuple[Attr, ...]
     below: "tuple[Node, ...]"  # sources, then the symbolic sizes in the attributes
-    # Memos of pure functions of the node; None until they are filled
-    interval: tuple[int, int] | None  # by compiler.ir.bounds
-    order: "tuple[Node, ...] | None"  # by compiler.ir.walk, of a root
+    # Memos of pure functions of the node
+    interval: tuple[int, int] | None  # by compiler.ir.bounds, None before
+    order: "tuple[Node, ...]"  # by compiler.ir.walk, of the root of a kernel; unset before
 
 
 class Node(_Blank):
@@ -82,23 +82,24 @@ _nodes: Table[Node] = Table()
 def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, ...] = ()) -> Node:
     """The one node (op, dtype, src, attr). Never folds."""
     key: Key = (op, dtype, src, attr)
-    if op is _CONST:
-        attr, bits = _canonical_const(dtype, attr)
-        key = (op, dtype, bits, attr[1])
-    blank = _Blank()  # most are new: to look first would be to hash the key twice
-    blank.op = op
-    blank.dtype = dtype
-    blank.src = blank.below = src
-    blank.attr = attr
-    blank.interval = blank.order = None
+    below = src
     if op in _SYMBOLIC_OPS:
-        blank.below = src + _sizes_in(op, attr)
-    blank.__class__ = Node
-    node: Node = blank  # type: ignore[assignment]  # by now it is one
+        if op is _CONST:
+            attr, bits = _canonical_const(dtype, attr)
+            key = (op, dtype, bits, attr[1])
+        below = src + _sizes_in(op, attr)
+    node = _Blank()  # most are new: to look first would be to hash the key twice
+    node.op = op
+    node.dtype = dtype
+    node.src = src
+    node.attr = attr
+    node.below = below
+    node.interval = None
+    node.__class__ = Node
     table = _nodes.current
-    if _nodes.older or len(table) >= _nodes.limit:
-        return _nodes.enter(key, node)
-    found = table.setdefault(key, node)  # `enter`, for when there is no sweep
+    if len(table) >= _nodes.limit:
+        return _nodes.enter(key, node)  # type: ignore[arg-type]  # by now it is a Node
+    found = table.setdefault(key, node)  # type: ignore[arg-type]  # `enter`, where none is swept
     return found if table is _nodes.current else _nodes.enter(key, found)
 
 

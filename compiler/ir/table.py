@@ -33,7 +33,7 @@ class Table(Generic[_T]):
     def __init__(self) -> None:
         self.current: dict[Key, _T] = {}  # replaced, never emptied: see `enter`
         self.older: dict[Key, _T] = {}  # what is being swept
-        self.limit = FEWEST  # entries in `current` before the next sweep
+        self.limit = FEWEST  # entries in `current` before the next sweep; 0 during one
         self._sweeping = Lock()
 
     def enter(self, key: Key, value: _T) -> _T:
@@ -50,7 +50,7 @@ class Table(Generic[_T]):
             value = table.setdefault(key, value)
             if table is self.current:
                 break
-        if len(table) >= self.limit:
+        if not self.older and len(table) >= self.limit:
             self.sweep()
         return value
 
@@ -59,6 +59,7 @@ class Table(Generic[_T]):
         if not self._sweeping.acquire(blocking=False):
             return  # another thread is at it
         self.older = older = self.current  # before it is replaced: a miss must find it
+        self.limit = 0  # from now on everybody enters
         self.current = {}
         entries = list(older.copy().items())  # a copy is atomic: a late thread may still enter some
         try:

@@ -1,6 +1,6 @@
 """The checker that runs between passes: ops, scopes, order. A spec is a line in _SPECS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
@@ -10,7 +10,7 @@ from compiler.errors import VerifyError
 from compiler.ir.node import Node, attr_nodes, loop_parts
 from compiler.ir.op import ARRAYS, ELEMENTWISE, AxisKind, Op
 from compiler.ir.viewstack import ViewStack
-from compiler.ir.walk import toposort
+from compiler.ir.walk import Order, toposort
 from compiler.ir.wellformed import find_malformed
 
 _op_of = attrgetter("op")
@@ -19,7 +19,6 @@ _VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
 _SINK, _FOLD, _WRITE, _IMAGE = Op.SINK, Op.FOLD, Op.WRITE, Op.IMAGE
-_OWNED = frozenset((Op.ACC, Op.RANGE))
 _LANES = frozenset((AxisKind.UPCAST, AxisKind.UNROLL))
 _FOLDED = frozenset((AxisKind.REDUCE, AxisKind.UNROLL))
 _OPENING = frozenset((Op.RANGE, Op.IF))
@@ -41,14 +40,14 @@ class Spec(Enum):
 class _Rules:
     root: Op  # nowhere but there
     ops: frozenset[Op]  # below the root
-    check_graph: Callable[[Node, list[Node]], str | None]
+    check_graph: Callable[[Node, Order], str | None]
 
 
 def verify(
     root: Node,
     spec: Spec,
     where: str = "kernel",
-    order: list[Node] | None = None,
+    order: Order | None = None,
     checked: set[Node] | None = None,
 ) -> None:
     """Raise VerifyError, naming `where`, unless the graph under `root` satisfies `spec`.
@@ -64,7 +63,7 @@ def verify(
         raise VerifyError(f"{where}: {broken}")
 
 
-def _why_strange(root: Node, order: list[Node], rules: _Rules, spec: Spec) -> str | None:
+def _why_strange(root: Node, order: Order, rules: _Rules, spec: Spec) -> str | None:
     if root.op is rules.root and rules.ops.issuperset(map(_op_of, order[:-1])):
         return None
     known = rules.ops | {rules.root}
@@ -74,7 +73,7 @@ def _why_strange(root: Node, order: list[Node], rules: _Rules, spec: Spec) -> st
     return f"the root is {root.op.name}, expected the only {rules.root.name}"
 
 
-def _why_malformed(order: list[Node], checked: set[Node] | None) -> str | None:
+def _why_malformed(order: Order, checked: set[Node] | None) -> str | None:
     fresh = order if checked is None else [node for node in order if node not in checked]
     found = find_malformed(fresh)
     if found is not None:
@@ -85,7 +84,7 @@ def _why_malformed(order: list[Node], checked: set[Node] | None) -> str | None:
     return None
 
 
-def free_axes(order: list[Node], rank_names: tuple[str, ...]) -> dict[Node, frozenset[str]]:
+def free_axes(order: Sequence[Node], rank_names: tuple[str, ...]) -> dict[Node, frozenset[str]]:
     """For each node of an AST, the axes its value depends on and no REDUCE below it has closed."""
     free: dict[Node, frozenset[str]] = {}
     empty: frozenset[str] = frozenset()
@@ -111,7 +110,7 @@ def _axes_of_views(stack: ViewStack, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(moving)
 
 
-def _check_kernel(root: Node, order: list[Node]) -> str | None:
+def _check_kernel(root: Node, order: Order) -> str | None:
     names = tuple(name for name, _ in root.attr[0])
     shape = tuple(size for _, size in root.attr[0])
     if len(set(names)) != len(names):
@@ -127,7 +126,7 @@ def _check_kernel(root: Node, order: list[Node]) -> str | None:
     )  # fmt: skip
 
 
-def _check_buffers(order: list[Node]) -> str | None:
+def _check_buffers(order: Order) -> str | None:
     slots: dict[int, Node] = {}
     for node in order:
         if node.op in ARRAYS:
@@ -141,14 +140,14 @@ def _check_buffers(order: list[Node]) -> str | None:
     return _why_two_ways(order, images) if images else None
 
 
-def _why_two_ways(order: list[Node], images: list[Node]) -> str | None:
+def _why_two_ways(order: Order, images: list[Node]) -> str | None:
     for image in images:
         if len({node.op is _STORE for node in order if image in node.src}) > 1:
             return f"image {image.attr[0]} is read and written, use a BUFFER"
     return None
 
 
-def _check_variables(order: list[Node]) -> str | None:
+def _check_variables(order: Order) -> str | None:
     variables: dict[str, Node] = {}
     for node in order:
         if node.op is _VAR and variables.setdefault(node.attr[0], node) is not node:
@@ -156,7 +155,7 @@ def _check_variables(order: list[Node]) -> str | None:
     return None
 
 
-def _check_views(order: list[Node], shape: tuple[object, ...]) -> str | None:
+def _check_views(order: Order, shape: tuple[object, ...]) -> str | None:
     for node in order:
         stack = node.attr[-1] if node.op in _VIEWED or node.op is _STORE else None
         if stack is None:
@@ -176,7 +175,7 @@ def _check_views(order: list[Node], shape: tuple[object, ...]) -> str | None:
 _SYMBOLIC = frozenset((Op.VAR, Op.CONST, Op.ADD, Op.SUB, Op.MUL, Op.IDIV, Op.MOD, Op.MAX, Op.MIN))
 
 
-def _check_symbolic(order: list[Node]) -> str | None:
+def _check_symbolic(order: Order) -> str | None:
     symbolic = [size for node in order for size in attr_nodes(node)]
     for node in toposort(*symbolic):
         if node.op not in _SYMBOLIC:
@@ -184,7 +183,7 @@ def _check_symbolic(order: list[Node]) -> str | None:
     return None
 
 
-def _check_reduces(order: list[Node], names: tuple[str, ...]) -> str | None:
+def _check_reduces(order: Order, names: tuple[str, ...]) -> str | None:
     reduced = {name for node in order if node.op is _REDUCE for name in node.attr[1]}
     if not reduced <= set(names):
         return f"a REDUCE names {sorted(reduced - set(names))}, the axes are {list(names)}"
@@ -206,9 +205,9 @@ def _check_reduces(order: list[Node], names: tuple[str, ...]) -> str | None:
     return None
 
 
-def _check_indexed(root: Node, order: list[Node]) -> str | None:
+def _check_indexed(root: Node, order: Order) -> str | None:
     """A WRITE to an argument may not depend on a reduce axis outside of the FOLD that closes it."""
-    ranges = [node for node in order if node.op is _RANGE and node.attr[1] in _FOLDED]
+    ranges = [node for node in order.of(_RANGE) if node.attr[1] in _FOLDED]
     bits = {node: 1 << place for place, node in enumerate(ranges)}
     if not bits:
         return None
@@ -229,27 +228,28 @@ def _check_indexed(root: Node, order: list[Node]) -> str | None:
     return None
 
 
-def _check_expanded(root: Node, order: list[Node]) -> str | None:
+def _check_expanded(root: Node, order: Order) -> str | None:
     return _why_lanes_left(order) or _check_indexed(root, order)
 
 
-def _why_lanes_left(order: list[Node]) -> str | None:
-    for node in [node for node in order if node.op is _RANGE]:
+def _why_lanes_left(order: Order) -> str | None:
+    for node in order.of(_RANGE):
         if node.attr[1] in _LANES:
             return f"{node!r}: an {node.attr[1].name} range is left"
     return None
 
 
-def _check_loops(root: Node, order: list[Node]) -> str | None:
+def _check_loops(root: Node, order: Order) -> str | None:
     owner: dict[Node, Node] = {}
-    for node in [node for node in order if node.op is _LOOP or node.op is _END]:
+    for node in (*order.of(_LOOP), *order.of(_END)):
         for child in _bound_by(node):
             if owner.setdefault(child, node) is not node:
                 return f"{child!r}: belongs to two loops"
-    for node in [node for node in order if node.op in _OWNED and node not in owner]:
-        if node.op is _ACC:
+    for node in order.of(_ACC):
+        if node not in owner:
             return f"{node!r}: belongs to no loop"
-        if node.attr[1] is AxisKind.REDUCE:
+    for node in order.of(_RANGE):
+        if node not in owner and node.attr[1] is AxisKind.REDUCE:
             return f"{node!r}: a REDUCE range that neither a LOOP nor an END closes"
     return _why_lanes_left(order)
 
@@ -266,7 +266,7 @@ def _bound_by(node: Node) -> tuple[Node, ...]:
 _Blocks: TypeAlias = list[tuple[Node | None, int]]
 
 
-def _check_linear(root: Node, order: list[Node]) -> str | None:
+def _check_linear(root: Node, order: Order) -> str | None:
     """Uses after definitions and in scope; every RANGE and IF closed, innermost first."""
     program = root.src
     if len(set(program)) != len(program):

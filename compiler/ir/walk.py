@@ -1,6 +1,7 @@
 """Walks over graphs of nodes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from compiler.ir.node import Node, intern, set_order
 from compiler.ir.op import Op
@@ -8,21 +9,42 @@ from compiler.ir.op import Op
 _SINK = Op.SINK
 
 
-def toposort(*roots: Node) -> list[Node]:
+class Order(list[Node]):
+    """Nodes of a graph, sources first, that know by one look at them all which have an op.
+
+    Not to be changed once it has been asked.
+    """
+
+    __slots__ = ("_by_op",)
+    _by_op: dict[Op, list[Node]]
+
+    def of(self, op: Op) -> Sequence[Node]:
+        """The nodes of one op, in order."""
+        try:
+            return self._by_op.get(op, ())
+        except AttributeError:
+            found: defaultdict[Op, list[Node]] = defaultdict(list)
+            for node in self:
+                found[node.op].append(node)
+            self._by_op = dict(found)
+            return self._by_op.get(op, ())
+
+
+def toposort(*roots: Node) -> Order:
     """Every node reachable from `roots` once, operands first, in depth-first order of operands."""
     if len(roots) == 1 and roots[0].op is _SINK:
         return _order_of_kernel(roots[0])
-    return list(_walk(roots))
+    return Order(_walk(roots))
 
 
-def _order_of_kernel(root: Node) -> list[Node]:
+def _order_of_kernel(root: Node) -> Order:
     """Walked once: the whole of a kernel is asked for by everything that looks at it."""
-    above = root.order  # without the root, which would otherwise keep itself alive
+    above = getattr(root, "order", None)  # without the root, which would keep itself alive
     if above is None:
-        order = list(_walk((root,)))
+        order = Order(_walk((root,)))
         set_order(root, tuple(order[:-1]))
         return order
-    return [*above, root]
+    return Order((*above, root))
 
 
 def _walk(roots: Iterable[Node]) -> dict[Node, None]:

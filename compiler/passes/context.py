@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
-from compiler.ir import Node, Op, Spec, print_node, toposort
+from compiler.ir import Node, Op, Order, Spec, print_node, toposort
 from compiler.options import CompileOptions
 from compiler.rules import Builder
 from compiler.target import Target
@@ -20,10 +20,10 @@ class Context:
     target: Target
     options: CompileOptions
     builder: Builder
-    orders: dict[Node, list[Node]] = field(default_factory=dict)  # memo of `order`
+    orders: dict[Node, Order] = field(default_factory=dict)  # memo of `order`
     checked: set[Node] = field(default_factory=set)  # memo of `verify`
 
-    def order(self, root: Node) -> list[Node]:
+    def order(self, root: Node) -> Order:
         """Every node under `root`, sources first, walked once for all who ask.
 
         It is toposort(root), but of a PROGRAM, which is in order as it is.
@@ -35,10 +35,10 @@ class Context:
         return found
 
 
-def _of_program(program: Node) -> list[Node]:
+def _of_program(program: Node) -> Order:
     """The accumulators, which are no instructions, the instructions, and the PROGRAM."""
     accs = dict.fromkeys([node.src[0] for node in program.src if node.op is _INIT])
-    return [*accs, *program.src, program]
+    return Order([*accs, *program.src, program])
 
 
 Run: TypeAlias = Callable[[Node, Context], Node]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.ir import ELEMENTWISE, Node, Op, loop_parts
+from compiler.ir import ELEMENTWISE, Node, Op, Order, loop_parts
 
 Guards = frozenset[Node]  # conditions that all hold; only asked and intersected
 _NOTHING: Guards = frozenset()
@@ -19,14 +19,14 @@ def conjuncts(gate: Node) -> Guards:
     return conjuncts(gate.src[0]) if gate.op is _SPLAT else frozenset((gate,))
 
 
-def find_guards(order: Sequence[Node]) -> Mapping[Node, Guards]:
+def find_guards(order: Order) -> Mapping[Node, Guards]:
     """For each value, conditions outside of which nothing depends on it.
 
     Empty where there is no gated WRITE, or no gated READ that could do without its gate.
     """
-    gated = {node.op for node in order if node.op in _GATED and len(node.src) == _GATED[node.op]}
-    if len(gated) < len(_GATED):
-        return {}
+    for op, sources in _GATED.items():
+        if not [node for node in order.of(op) if len(node.src) == sources]:
+            return {}
     demands = _Demands({}, {})
     found, demand = demands.found, demands.demand
     for node in reversed(order):  # users first

@@ -19,7 +19,7 @@ def devectorize(root: Node, context: Context) -> Node:
     order = context.order(root)
     if not [node for node in order if node.dtype.kind is _BOOL and node.dtype.count > 1]:
         return root
-    used = [node.attr[0] for node in order if node.op is _ACC]
+    used = [node.attr[0] for node in order.of(_ACC)]
     lowering = _Lanes(context.builder, max(used, default=-1) + 1)
     touched: set[Node] = set()  # masks and what is above one; only asked
     for node in order:

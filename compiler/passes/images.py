@@ -21,7 +21,7 @@ _LANE, _SPLAT, _STACK = Op.LANE, Op.SPLAT, Op.STACK
 def images(root: Node, context: Context) -> Node:
     """The graph whose images are read and written by pixel."""
     order = context.order(root)
-    if not [node for node in order if node.op is _IMAGE]:
+    if not order.of(_IMAGE):
         return root
     pixels = _Pixels(context.builder, context.target.capabilities.float16_math)
     done: dict[Node, Node] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, intern, loop_parts, replace_src
+from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, Order, intern, loop_parts, replace_src
 from compiler.passes.context import Context
 from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 
@@ -40,7 +40,7 @@ def linearize(root: Node, context: Context) -> Node:
 # --- the order of first need ----------------------------------------------------------------------
 
 
-def _in_order_of_need(root: Node) -> list[Node]:
+def _in_order_of_need(root: Node) -> Order:
     """Every node that `root` is computed from, operands first."""
     done: dict[Node, None] = {}  # in order
     above: list[tuple[Node, Iterator[Node]]] = []  # from the root down to `node`: what is left
@@ -58,7 +58,7 @@ def _in_order_of_need(root: Node) -> list[Node]:
         else:
             done[node] = None
             if not above:
-                return list(done)
+                return Order(done)
             node, rest = above.pop()
 
 
@@ -88,10 +88,9 @@ def _steps(value: Node) -> list[Node]:
     return found
 
 
-def _read_and_written(order: Sequence[Node]) -> frozenset[Node]:
-    accesses = [node for node in order if node.op is _READ or node.op is _WRITE]
-    read = {node.src[0] for node in accesses if node.op is _READ}
-    written = {node.src[0] for node in accesses if node.op is _WRITE}
+def _read_and_written(order: Order) -> frozenset[Node]:
+    read = {node.src[0] for node in order.of(_READ)}
+    written = {node.src[0] for node in order.of(_WRITE)}
     return frozenset([node for node in read & written if node.op is _BUFFER])
 
 

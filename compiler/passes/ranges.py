@@ -2,19 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from compiler.ir import AxisKind, Node, Op, loop_parts
+from compiler.ir import AxisKind, Node, Op, Order, loop_parts
 
 _RANGE, _FOLD, _LOOP, _ACC, _END = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC, Op.END
 _DEPTH = {kind: depth for depth, kind in enumerate(AxisKind)}
 
 
-def number_ranges(order: Sequence[Node]) -> dict[Node, int]:
+def number_ranges(order: Order) -> dict[Node, int]:
     """The RANGEs of a graph and their numbers, by first appearance."""
-    ranges = [node for node in order if node.op is _RANGE]
-    return {node: number for number, node in enumerate(ranges)}
+    return {node: number for number, node in enumerate(order.of(_RANGE))}
 
 
-def free_ranges(order: Sequence[Node], numbers: Mapping[Node, int]) -> dict[Node, int]:
+def free_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
     """For each node the set of RANGEs its value depends on that nothing below it has closed."""
     owners = _acc_ranges(order, numbers)
     free: dict[Node, int] = {}
@@ -47,22 +46,21 @@ def range_set(ranges: Sequence[Node], numbers: Mapping[Node, int]) -> int:
     return bits
 
 
-def _acc_ranges(order: Sequence[Node], numbers: Mapping[Node, int]) -> dict[Node, int]:
+def _acc_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
     owners: dict[Node, int] = {}
-    for node in order:
-        if node.op is _LOOP:
-            ranges, _, accs, _ = loop_parts(node)
-            bits = range_set(ranges, numbers)
-            owners.update(dict.fromkeys(accs, bits))
+    for node in order.of(_LOOP):
+        ranges, _, accs, _ = loop_parts(node)
+        bits = range_set(ranges, numbers)
+        owners.update(dict.fromkeys(accs, bits))
     return owners
 
 
-def of_kind(root: Node, order: Sequence[Node], *kinds: AxisKind) -> list[Node]:
+def of_kind(root: Node, order: Order, *kinds: AxisKind) -> list[Node]:
     """The RANGEs of these kinds in nesting order: kind by kind, then as the SINK's axes say.
 
     Ranges that the SINK does not name follow by first appearance.
     """
     place = {name: index for index, (name, _) in enumerate(root.attr[0])}
-    found = [node for node in order if node.op is _RANGE and node.attr[1] in kinds]
+    found = [node for node in order.of(_RANGE) if node.attr[1] in kinds]
     last = len(place)
     return sorted(found, key=lambda node: (_DEPTH[node.attr[1]], place.get(node.attr[0], last)))

@@ -19,7 +19,7 @@ _Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this 
 def reduce(root: Node, context: Context) -> Node:
     """Every FOLD as the RESULT of a LOOP, or as a chain where it has no ranges."""
     order = context.order(root)
-    folds = [node for node in order if node.op is _FOLD]
+    folds = order.of(_FOLD)
     if not folds:
         return root
     numbers = number_ranges(order)

@@ -4,15 +4,15 @@ A REDUCE and the outputs that need its result walk the same row in loops of thei
 lanes of its own. Where two lane axes of one size meet in no node, one lane may stand for both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from compiler.ir import Node, Op
+from compiler.ir import Node, Op, Order
 from compiler.passes.expand.lanes import Lanes, barred
 
 _FOLD = Op.FOLD
 
 
-def join_lanes(order: Sequence[Node], lanes: Lanes, axis: int | None) -> Mapping[Node, Node]:
+def join_lanes(order: Order, lanes: Lanes, axis: int | None) -> Mapping[Node, Node]:
     """The lane axes that the vector axis `axis` can stand for, each with it."""
     if axis is None or len(lanes.axes) < 2:
         return {}
@@ -28,15 +28,14 @@ def join_lanes(order: Sequence[Node], lanes: Lanes, axis: int | None) -> Mapping
     return joined
 
 
-def _meeting(order: Sequence[Node], lanes: Lanes) -> list[int]:
+def _meeting(order: Order, lanes: Lanes) -> list[int]:
     """For each lane axis those that some node depends on together with it: bit sets."""
-    together = {lanes.depends[node] for node in order}
-    for node in order:
-        if node.op is _FOLD:
-            own = 0
-            for child in node.src:
-                own |= lanes.depends[child]
-            together.add(own)
+    together = set(lanes.depends.values())
+    for node in order.of(_FOLD):
+        own = 0
+        for child in node.src:
+            own |= lanes.depends[child]
+        together.add(own)
     found = [0] * len(lanes.axes)
     for bits in sorted(together):
         for number in range(len(found)):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from compiler.errors import IRError, RewriteError
-from compiler.ir import ARRAYS, AxisKind, Node, Op, const, toposort
+from compiler.ir import ARRAYS, AxisKind, Node, Op, Order, const, toposort
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
@@ -41,9 +41,9 @@ def _is_lane(node: Node) -> bool:
     return node.op is _RANGE and node.attr[1] in _KINDS
 
 
-def find_lanes(order: Sequence[Node]) -> Lanes:
+def find_lanes(order: Order) -> Lanes:
     """The UPCAST and UNROLL ranges of a graph, by first appearance."""
-    axes = tuple([node for node in order if _is_lane(node)])
+    axes = tuple([node for node in order.of(_RANGE) if node.attr[1] in _KINDS])
     for axis in axes:
         if not axis.src[0].is_const:
             raise IRError(f"{axis!r}: the size of a lane axis is not a number")
@@ -87,7 +87,7 @@ def _strides(offset: Node, lanes: Lanes) -> tuple[int | None, ...]:
     return tuple([None if unknown >> axis & 1 else step for axis, step in enumerate(steps)])
 
 
-def choose_vector_axis(order: Sequence[Node], lanes: Lanes, b: Builder) -> int | None:
+def choose_vector_axis(order: Order, lanes: Lanes, b: Builder) -> int | None:
     """The lane axis along which most accesses are contiguous; None where no access is.
 
     A function of the graph alone, so that every target adds up in the same order.
@@ -124,15 +124,14 @@ def _elements(accesses: Sequence[Node], axis: int, lanes: Lanes) -> int:
     return total
 
 
-def barred(order: Sequence[Node], lanes: Lanes) -> int:
+def barred(order: Order, lanes: Lanes) -> int:
     """The axes of operands of tensor cores, which are vectors already: a bit set."""
     bits = 0
-    for node in order:
-        if node.op is _WMMA:
-            bits |= lanes.depends[node]
-        elif node.op is _FRAGMENT:
-            for axis in node.src[1:]:
-                bits |= 1 << lanes.number(axis)
+    for node in order.of(_WMMA):
+        bits |= lanes.depends[node]
+    for node in order.of(_FRAGMENT):
+        for axis in node.src[1:]:
+            bits |= 1 << lanes.number(axis)
     return bits
 
 
