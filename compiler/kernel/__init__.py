@@ -43,6 +43,6 @@ __all__ = [
     "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll",
     "Upcast", "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose",
     "coloured_shape", "cycles", "decisions", "format_opt", "format_opts", "from_ast", "iterations",
-    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "scheduled", "starts",
-    "to_nodes", "to_positional", "variables", "visible_length", "why_partial",
+    "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve", "role_of", "scheduled",
+    "starts", "to_nodes", "to_positional", "variables", "visible_length", "why_partial",
 ]  # fmt: skip
