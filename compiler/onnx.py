@@ -14,14 +14,19 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 def _dims(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, int]:
-    """NAME=N, any number of times."""
-    sizes: dict[str, int] = {}
+) -> dict[str, int | range]:
+    """NAME=N or NAME=LOW..HIGH, any number of times."""
+    sizes: dict[str, int | range] = {}
     for value in values:
         name, _, size = value.rpartition("=")
-        if not name or not size.isdigit():
-            raise click.BadParameter(f"{value!r} is not NAME=N, for example batch=4")
-        sizes[name] = int(size)
+        numbers = size.split("..")
+        if not name or len(numbers) > 2 or not all(number.isdigit() for number in numbers):
+            example = "for example batch=4 or batch=1..64"
+            raise click.BadParameter(f"{value!r} is not NAME=N or NAME=LOW..HIGH, {example}")
+        low, high = int(numbers[0]), int(numbers[-1])
+        if low > high:
+            raise click.BadParameter(f"{value!r}: the range is empty")
+        sizes[name] = low if len(numbers) == 1 else range(low, high + 1)
     return sizes
 
 
@@ -54,7 +59,8 @@ def _values(
     metavar="NAME=N",
     multiple=True,
     callback=_dims,
-    help="The size of a dimension that the model leaves open; 2 otherwise.",
+    help="The size of a dimension that the model leaves open; 2 otherwise. NAME=LOW..HIGH makes it "
+    "symbolic: compiled once, run for the least, a middle and the greatest size.",
 )
 @click.option(
     "--value",
@@ -72,7 +78,7 @@ def _values(
 def main(
     model: Path,
     feed: Path | None,
-    dims: dict[str, int],
+    dims: dict[str, int | range],
     values: dict[str, float],
     target: str,
     *,
@@ -83,13 +89,14 @@ def main(
     command = import_module("compiler.frontend.onnx.command")  # --help does without onnx
     try:
         sizes = command.Feeds(feed, dims, values)
-        results = command.run_model(model, sizes, target, compare=compare, save=save)
+        is_right = True
+        for result in command.run_model(model, sizes, target, compare=compare, save=save):
+            is_right = is_right and result.is_right
+            click.echo("\n".join(result.lines()))
     except CompilerError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(3)
-    for result in results:
-        click.echo(result.line())
-    sys.exit(0 if all(result.is_right for result in results) else 1)
+    sys.exit(0 if is_right else 1)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,11 @@ the number, so everything that Python decides on the way is right for it; its ke
 the formula, so they are the same for every value of the variable.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
-
-import numpy as np
 
 from compiler.backends import size_value
 from compiler.errors import DTypeError, ShapeError
@@ -106,34 +105,34 @@ class BoundSize(_Int):
         return _compare(Op.LT, self, 0) or _compare(Op.LT, 0, self)
 
     def __add__(self, other: int) -> int:
-        return _combine(sym.add, int.__add__, self, other)
+        return _combine(sym.add, operator.add, self, other)
 
     def __radd__(self, other: int) -> int:
-        return _combine(sym.add, int.__add__, other, self)
+        return _combine(sym.add, operator.add, other, self)
 
     def __sub__(self, other: int) -> int:
-        return _combine(sym.sub, int.__sub__, self, other)
+        return _combine(sym.sub, operator.sub, self, other)
 
     def __rsub__(self, other: int) -> int:
-        return _combine(sym.sub, int.__sub__, other, self)
+        return _combine(sym.sub, operator.sub, other, self)
 
     def __mul__(self, other: int) -> int:
-        return _combine(sym.mul, int.__mul__, self, other)
+        return _combine(sym.mul, operator.mul, self, other)
 
     def __rmul__(self, other: int) -> int:
-        return _combine(sym.mul, int.__mul__, other, self)
+        return _combine(sym.mul, operator.mul, other, self)
 
     def __floordiv__(self, other: int) -> int:
-        return _combine(_floordiv, int.__floordiv__, self, other)
+        return _combine(_floordiv, operator.floordiv, self, other)
 
     def __rfloordiv__(self, other: int) -> int:
-        return _combine(_floordiv, int.__floordiv__, other, self)
+        return _combine(_floordiv, operator.floordiv, other, self)
 
     def __mod__(self, other: int) -> int:
-        return _combine(_mod, int.__mod__, self, other)
+        return _combine(_mod, operator.mod, self, other)
 
     def __rmod__(self, other: int) -> int:
-        return _combine(_mod, int.__mod__, other, self)
+        return _combine(_mod, operator.mod, other, self)
 
     def __neg__(self) -> int:
         return 0 - self
@@ -159,9 +158,6 @@ class BoundSize(_Int):
     def __rtruediv__(self, other: float) -> float:
         return plain_number(other) / fixed(self) if is_number(other) else NotImplemented
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # noqa: ANN401  # NumPy's own
-        return np.asarray(fixed(self), dtype)
-
     def bit_length(self) -> int:
         """Of the plain number."""
         return fixed(self).bit_length()
@@ -186,20 +182,22 @@ def _variable(node: Node, value: int) -> BoundSize:
     return size
 
 
-def _bound(value: int, formula: Size, bindings: Bindings) -> int:
-    return formula if isinstance(formula, int) else BoundSize(value, formula, bindings)
-
-
 # --- arithmetic -----------------------------------------------------------------------------------
 
 
 def _combine(
-    symbolic: Callable[[Size, Size], Size], numeric: Callable[[int, int], int], a: int, b: int
+    symbolic: Callable[[Size, Size], Size], numeric: Callable[[Any, Any], Any], a: int, b: int
 ) -> int:
-    if not isinstance(a, INTEGERS) or not isinstance(b, INTEGERS):
-        return NotImplemented  # an array or a float: let it have a try
+    if not all(is_number(x) for x in (a, b)):
+        return NotImplemented  # type: ignore[no-any-return]  # an array: let it have a try
+    if any(isinstance(x, float) for x in (a, b)):
+        found: int = numeric(plain_number(a), plain_number(b))
+        return found
     bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
-    return _bound(numeric(plain(a), plain(b)), symbolic(formula_of(a), formula_of(b)), bindings)
+    formula = symbolic(formula_of(a), formula_of(b))
+    if isinstance(formula, int):
+        return formula
+    return BoundSize(numeric(plain(a), plain(b)), formula, bindings)
 
 
 def _floordiv(a: Size, b: Size) -> Size:
@@ -251,6 +249,13 @@ def fixed(size: int) -> int:
     return plain(size)
 
 
+def is_one(size: int) -> bool:
+    """Whether the number is 1, for what then leaves an axis out."""
+    if isinstance(size, BoundSize):
+        return assume(size.formula, Op.EQ, 1, answer=plain(size) == 1)
+    return size == 1
+
+
 def formula_of(size: int) -> Size:
     """A size as the IR knows it: a number, or a formula of variables."""
     return size.formula if isinstance(size, BoundSize) else size
@@ -271,7 +276,7 @@ def in_ir(arg: object) -> object:
     return arg.formula if isinstance(arg, BoundSize) else arg
 
 
-def is_symbolic(size: int) -> bool:
+def is_symbolic(size: object) -> TypeGuard[BoundSize]:
     """Whether a size depends on a variable."""
     return isinstance(size, BoundSize)
 

@@ -105,6 +105,7 @@ GRADIENTS = {
 FIXED = {
     "unstack": lambda x: sum(x.unstack(0)),
     "rows": lambda x: sum(row.max() for row in x),
+    "squeezed where it is 1": lambda x: x[:, :1].squeeze() * 2,
     "diagonal": lambda x: (x @ x.T).diagonal(),
 }
 ALL = {**ELEMENTWISE, **REDUCTIONS, **PRODUCTS, **MOVEMENTS, **PLACES, **GRADIENTS}

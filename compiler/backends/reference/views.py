@@ -176,6 +176,8 @@ def _step(view: Affine, indices: list[Array]) -> tuple[Array, Array]:
 
 
 def _unflatten(offsets: Array, shape: tuple[int, ...]) -> list[Array]:
+    if 0 in shape:  # no position is valid, whatever the mask above says
+        return [np.zeros_like(offsets)] * len(shape)
     indices: list[Array] = []
     for size in reversed(shape):
         indices.append(offsets % size)

@@ -26,7 +26,7 @@ from compiler.frontend.shapes import (
     as_shape,
     broadcast,
 )
-from compiler.frontend.symbolic import fixed
+from compiler.frontend.symbolic import fixed, is_one
 from compiler.ir import BOOL, Op
 
 
@@ -108,11 +108,13 @@ def expand_dims(x: Value, axis: Axes = 0) -> Value:
 def squeeze(x: Value, axis: Axes = None) -> Value:
     """Without these axes, or without all of size 1."""
     if axis is None:
-        return graph.reshape(x, tuple([size for size in x.shape if size != 1]))
+        axis = [i for i, size in enumerate(x.shape) if is_one(size)]
     axes = as_axes(axis, x.ndim)
-    wide = [i for i in axes if x.shape[i] != 1]
+    wide = [i for i in axes if not is_one(x.shape[i])]
     if wide:
         raise ShapeError(f"squeeze of axis {wide[0]}: has size {x.shape[wide[0]]}, expected 1")
+    for i in axes:
+        x = _along(x, i, (0, 1))  # of a symbolic size that is 1
     return graph.reshape(x, tuple([size for i, size in enumerate(x.shape) if i not in axes]))
 
 

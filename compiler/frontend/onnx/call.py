@@ -6,8 +6,10 @@ from typing import TypeAlias, TypeVar
 
 from compiler.errors import ModelError
 from compiler.frontend.graph import Value
+from compiler.frontend.onnx.known import numbers_of
 from compiler.frontend.onnx.model import Attribute, Graph
 from compiler.frontend.realize import to_numpy
+from compiler.frontend.symbolic import is_symbolic
 
 T = TypeVar("T")
 
@@ -69,11 +71,13 @@ class Call:
         """The numbers in an input that shapes depend on: they are needed before anything runs."""
         if self.optional(index) is None:
             return None
-        return tuple([int(number) for number in self.numbers(index)])
+        return tuple([n if is_symbolic(n) else int(n) for n in self.numbers(index)])
 
     def numbers(self, index: int) -> tuple[int | float, ...]:
-        """The numbers in an input, computed now."""
-        return tuple(to_numpy(self.value(index)).reshape(-1).tolist())
+        """The numbers in an input, computed now; of sizes, symbolic ones stay symbolic."""
+        known = numbers_of(self.value(index))
+        numbers = to_numpy(self.value(index)) if known is None else known
+        return tuple(numbers.reshape(-1).tolist())
 
     def number(self, index: int, default: float) -> float:
         """The only number in an input, computed now, or the default."""

@@ -1,8 +1,9 @@
 """What `python -m compiler.onnx` does once its arguments are read."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from compiler.errors import ModelError
 from compiler.frontend.onnx.decode import load
 from compiler.frontend.onnx.feeds import default_feed
-from compiler.frontend.onnx.model import Model
+from compiler.frontend.onnx.model import Input, Model
 from compiler.frontend.onnx.reference import evaluate_reference
 from compiler.frontend.onnx.run import run
 from compiler.frontend.storage import Array
+from compiler.frontend.symbolic import Variable
+from compiler.observe import CompileEvent, CompileStarted, observing
 
 MAX_ERROR = 1e-4
 
@@ -38,17 +41,59 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Result:
+    """What a model gave for one choice of sizes, and how many kernels were compiled for it."""
+
+    sizes: Mapping[str, int]  # of dimensions that have variables
+    compiled: int
+    outputs: tuple[Output, ...]
+
+    @property
+    def is_right(self) -> bool:
+        return all(output.is_right for output in self.outputs)
+
+    def lines(self) -> list[str]:
+        """Sizes, where there was a choice, and the outputs."""
+        listed = ", ".join([f"{name} = {size}" for name, size in self.sizes.items()])
+        head = [f"{listed}: {self.compiled or 'no'} kernels compiled"] if self.sizes else []
+        return [*head, *[output.line() for output in self.outputs]]
+
+
+@dataclass(frozen=True, slots=True)
 class Feeds:
-    """What the user says of the inputs; the rest is random."""
+    """What the user says of the inputs; the rest is random. A range makes a size symbolic."""
 
     arrays: Path | None
-    dims: Mapping[str, int]
+    dims: Mapping[str, int | range]
     values: Mapping[str, float]
 
-    def of(self, model: Model) -> dict[str, Array]:
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Those of the dimensions with a range."""
+        return {
+            name: Variable(_identifier(name), size.start, size.stop - 1)
+            for name, size in self.dims.items()
+            if isinstance(size, range)
+        }
+
+    def choices(self, model: Model) -> list[dict[str, int]]:
+        """Ranges at their least, a middle and their greatest value; or as arrays are fed."""
+        ranges = {name: size for name, size in self.dims.items() if isinstance(size, range)}
+        fixed = {name: size for name, size in self.dims.items() if isinstance(size, int)}
+        if self.arrays is not None:
+            given = _read(self.arrays)
+            fed = {dim: n for item in model.inputs for dim, n in _dims_of(item, given)}
+            return [fixed | {name: fed.get(name, size.start) for name, size in ranges.items()}]
+        ends = [
+            fixed | {name: size[at(len(size))] for name, size in ranges.items()}
+            for at in (lambda count: 0, lambda count: count // 2, lambda count: count - 1)
+        ]
+        return [choice for number, choice in enumerate(ends) if choice not in ends[:number]]
+
+    def of(self, model: Model, dims: Mapping[str, int]) -> dict[str, Array]:
         """An array for each input. Raises ModelError for names that are none."""
         given = {} if self.arrays is None else _read(self.arrays)
-        found = default_feed(model, self.dims, given)
+        found = default_feed(model, dims, given)
         for name, number in self.values.items():
             if name not in found:
                 raise ModelError(f"value {name}: the inputs are {', '.join(found)}")
@@ -58,19 +103,46 @@ class Feeds:
 
 def run_model(
     path: Path, feeds: Feeds, target: str, *, compare: bool, save: Path | None
-) -> list[Output]:
+) -> Iterator[Result]:
     """Load, feed and run a model; compare and save its outputs if asked to."""
     model = load(path)
-    arrays = feeds.of(model)
-    outputs = run(model, arrays, target)
-    if save is not None:
-        _write(save, outputs)
-    expected = evaluate_reference(model, arrays) if compare else {}
-    errors = {name: relative_error(outputs[name], array) for name, array in expected.items()}
-    return [
-        Output(name, str(array.dtype), array.shape, errors.get(name))
-        for name, array in outputs.items()
-    ]
+    choices = feeds.choices(model)
+    if save is not None and len(choices) > 1:
+        raise ModelError(f"save {save}: {len(choices)} sizes are run, give one or an array")
+    for dims in choices:
+        arrays = feeds.of(model, dims)
+        compiled: list[CompileEvent] = []
+        with observing(partial(_note_start, compiled)):
+            outputs = run(model, arrays, target, variables=feeds.variables)
+        if save is not None:
+            _write(save, outputs)
+        expected = evaluate_reference(model, arrays) if compare else {}
+        errors = {name: relative_error(outputs[name], array) for name, array in expected.items()}
+        found = [
+            Output(name, str(array.dtype), array.shape, errors.get(name))
+            for name, array in outputs.items()
+        ]
+        sizes = {name: size for name, size in dims.items() if name in feeds.variables}
+        yield Result(sizes, len(compiled), tuple(found))
+
+
+def _note_start(into: list[CompileEvent], event: CompileEvent) -> None:
+    if isinstance(event, CompileStarted):
+        into.append(event)
+
+
+def _identifier(name: str) -> str:
+    """The name of a dimension as that of a variable."""
+    text = "".join([letter if letter.isascii() and letter.isalnum() else "_" for letter in name])
+    return text if text.isidentifier() else f"_{text}"
+
+
+def _dims_of(item: Input, given: Mapping[str, Array]) -> list[tuple[str, int]]:
+    """The open dimensions of an input, and their sizes in the array that is fed."""
+    if item.name not in given:
+        return []
+    pairs = zip(item.shape or (), given[item.name].shape, strict=False)
+    return [(dim, size) for dim, size in pairs if isinstance(dim, str)]
 
 
 def _read(path: Path) -> dict[str, Array]:

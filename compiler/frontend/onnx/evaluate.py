@@ -10,6 +10,7 @@ from compiler.errors import ModelError
 from compiler.frontend.onnx.bodies import body_of, has_body
 from compiler.frontend.onnx.call import Call, Item
 from compiler.frontend.onnx.decode import function_of
+from compiler.frontend.onnx.fold import fold
 from compiler.frontend.onnx.model import Function, FunctionKey, Graph, Model, NodeProto
 from compiler.frontend.onnx.operators import OPERATORS
 from compiler.frontend.storage import from_array
@@ -84,7 +85,8 @@ def _operator(
         len(node.outputs),
         nested,
     )
-    result = OPERATORS[node.full_name](call)
+    folded = None if node.domain else fold(call)
+    result = OPERATORS[node.full_name](call) if folded is None else folded
     return result if isinstance(result, tuple) else (result,)
 
 

@@ -1,6 +1,6 @@
 """Inputs for a model that nobody gave any: seeded, so they are the same everywhere."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -19,16 +19,21 @@ def default_feed(
 ) -> dict[str, Array]:
     """The given arrays, and for every other input normal numbers (small integers, coins)."""
     bound, feed = dict(dims or {}), dict(given or {})
-    names = {dim for item in model.inputs for dim in item.shape or () if isinstance(dim, str)}
-    unknown = sorted(set(bound) - names)
-    if unknown:
-        listed = ", ".join(sorted(names)) or "none"
-        raise ModelError(f"dimension {unknown[0]}: the model has {listed}")
+    check_dims(model, bound)
     random = np.random.default_rng(SEED)
     return {
         item.name: feed[item.name] if item.name in feed else _array(item, bound, random)
         for item in model.inputs
     }
+
+
+def check_dims(model: Model, named: Collection[str]) -> None:
+    """Raise ModelError for a name that is no open dimension of the model."""
+    names = {dim for item in model.inputs for dim in item.shape or () if isinstance(dim, str)}
+    unknown = sorted(set(named) - names)
+    if unknown:
+        listed = ", ".join(sorted(names)) or "none"
+        raise ModelError(f"dimension {unknown[0]}: the model has {listed}")
 
 
 def _array(item: Input, dims: Mapping[str, int], random: np.random.Generator) -> Array:

@@ -3,21 +3,34 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from compiler.errors import ModelError
+from compiler.errors import ModelError, ShapeError
+from compiler.frontend.binding import bind
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Item, Series
 from compiler.frontend.onnx.evaluate import check_operators, evaluate
+from compiler.frontend.onnx.feeds import check_dims
 from compiler.frontend.onnx.model import Form, Input, Model
 from compiler.frontend.realize import realize, to_numpy
 from compiler.frontend.storage import Array, from_array
+from compiler.frontend.symbolic import Variable
 
+_NONE: Mapping[str, Variable] = {}
 Fed: TypeAlias = Array | Sequence[Array] | None  # an array, a sequence of them, an empty optional
 
 
-def run(model: Model, feed: Mapping[str, Array], device: str = "llvm") -> dict[str, Array]:
-    """The outputs by name. Raises ModelError for unsupported operators and for a wrong feed."""
+def run(
+    model: Model,
+    feed: Mapping[str, Array],
+    device: str = "llvm",
+    *,
+    variables: Mapping[str, Variable] = _NONE,
+) -> dict[str, Array]:
+    """The outputs by name. Raises ModelError for unsupported operators and for a wrong feed.
+
+    `variables` make dimensions of the model symbolic: kernels are compiled once for all values.
+    """
     found = {}
-    for name, output in run_any(model, feed, device).items():
+    for name, output in run_any(model, feed, device, variables=variables).items():
         if output is None or isinstance(output, list):
             raise ModelError(f"output {name}: is a sequence or optional, use run_any")
         found[name] = output
@@ -25,11 +38,16 @@ def run(model: Model, feed: Mapping[str, Array], device: str = "llvm") -> dict[s
 
 
 def run_any(
-    model: Model, feed: Mapping[str, Fed], device: str = "llvm"
+    model: Model,
+    feed: Mapping[str, Fed],
+    device: str = "llvm",
+    *,
+    variables: Mapping[str, Variable] = _NONE,
 ) -> dict[str, Array | list[Array] | None]:
     """`run` for models with sequences (lists) and optionals (None) among inputs and outputs."""
     check_operators(model)
-    inputs = {item.name: _fed(item, feed, device) for item in model.inputs}
+    check_dims(model, variables)
+    inputs = {item.name: _bound(item, _fed(item, feed, device), variables) for item in model.inputs}
     outputs = evaluate(model, inputs, device)
     values = [value for item in outputs for value in _values(item)]
     computed = iter([to_numpy(value) for value in realize(values)])
@@ -49,6 +67,19 @@ def _values(item: Item) -> tuple[Value, ...]:
             return items
         case _:
             return (item,)
+
+
+def _bound(item: Input, fed: Item, variables: Mapping[str, Variable]) -> Item:
+    """The input with symbolic sizes for the dimensions that have variables."""
+    if not isinstance(fed, Value):
+        return fed
+    for axis, dim in enumerate(item.shape or ()):
+        if isinstance(dim, str) and dim in variables:
+            try:
+                fed = bind(fed, variables[dim], axis)
+            except ShapeError as error:
+                raise ModelError(f"input {item.name}, dimension {dim}: {error}") from None
+    return fed
 
 
 def _fed(item: Input, feed: Mapping[str, Fed], device: str) -> Item:

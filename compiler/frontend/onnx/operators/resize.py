@@ -6,6 +6,7 @@ from compiler.frontend.functions.resize import Along, Method, resize
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.shapes import as_axis
+from compiler.frontend.symbolic import fixed
 
 
 def _resize(call: Call) -> Value:
@@ -34,16 +35,21 @@ def _scales(call: Call, lengths: list[int]) -> tuple[list[float], list[int]]:
     given = call.optional(2)
     if given is not None and given.size:
         scales = [float(number) for number in call.numbers(2)]
-        return scales, [math.floor(n * s) for n, s in zip(lengths, scales, strict=True)]
+        return scales, [_grown(n, s) for n, s in zip(lengths, scales, strict=True)]
     sizes = call.ints(3)
     if sizes is None:
         raise call.error("has neither scales nor sizes")
-    scales = [size / n for size, n in zip(sizes, lengths, strict=True)]
+    scales = [1.0 if size == n else size / n for size, n in zip(sizes, lengths, strict=True)]
     policy = call.attribute("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
         return scales, list(sizes)
     scale = min(scales) if policy == "not_larger" else max(scales)
     return [scale] * len(scales), [math.floor(scale * n + 0.5) for n in lengths]
+
+
+def _grown(size: int, scale: float) -> int:
+    """The new size; a symbolic one stays symbolic where it grows by a whole factor."""
+    return size * int(scale) if scale == int(scale) else math.floor(fixed(size) * scale)
 
 
 def _rois(call: Call, count: int) -> list[tuple[float, float]]:
@@ -61,7 +67,7 @@ def _upsample(call: Call) -> Value:
 def _scaled(call: Call, scales: tuple[float, ...]) -> Value:
     x = call.value(0)
     changes = [
-        Along(axis, math.floor(n * scale), float(scale))
+        Along(axis, _grown(n, scale), float(scale))
         for axis, (n, scale) in enumerate(zip(x.shape, scales, strict=True))
     ]
     mode = call.attribute("mode", "nearest")

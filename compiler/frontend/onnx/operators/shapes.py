@@ -4,10 +4,12 @@ import numpy as np
 import onnx
 
 from compiler.errors import ModelError
-from compiler.frontend.functions.creation import eye, full
+from compiler.frontend.functions.creation import arange, eye, full
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
+from compiler.frontend.onnx.known import shape_of, size_of
 from compiler.frontend.storage import from_array
+from compiler.frontend.symbolic import is_symbolic
 
 
 def _constant(call: Call) -> Value:
@@ -27,15 +29,17 @@ def _constant_of_shape(call: Call) -> Value:
 def _shape(call: Call) -> Value:
     shape = call.value(0).shape
     start, end = call.attribute("start", 0), call.attribute("end", len(shape))
-    return from_array(np.asarray(shape[slice(start, end)], np.int64), call.device)
+    return shape_of(shape[slice(start, end)], call.device)
 
 
 def _size(call: Call) -> Value:
-    return from_array(np.asarray(call.value(0).size, np.int64), call.device)
+    return size_of(call.value(0).size, call.device)
 
 
 def _range(call: Call) -> Value:
     start, limit, delta = [call.numbers(i)[0] for i in range(3)]
+    if any(is_symbolic(number) for number in (start, limit, delta)):
+        return arange(start, limit, delta, dtype=call.value(0).dtype, device=call.device)
     dtype = call.value(0).dtype.name
     return from_array(np.arange(start, limit, delta).astype(dtype), call.device)
 
