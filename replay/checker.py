@@ -19,6 +19,7 @@ from compiler import (
 from compiler.backends import BACKENDS, Device, Launch, Program, open_device
 from compiler.ir import Size, parse_node
 from replay.artefact import Artefact
+from replay.assemblies import packed
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
 from replay.metrics import compare_code
 from replay.outcome import Numerics
@@ -66,6 +67,7 @@ class KernelChecker:
             machine_code=None if code is None else "equal" if code[0] == code[1] else "differs",
             elements=elements_of(verdict.runs),
             of_bound=share_of_bound(verdict.runs),
+            code=None if code is None else packed(*code),
             metrics={} if code is None else compare_code(*code),
         )
 

@@ -47,6 +47,7 @@ def _compared(old: Stored, new: Stored | Unreadable | None) -> Result:
         return blank(old, Outcome.SAME)
     return msgspec.structs.replace(
         blank(old, outcome, ", ".join(facet.value for facet in facets)),
+        ast=old.record.ast,
         facets=facets,
         old=baseline,
         new=artefact,

@@ -113,6 +113,7 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 metrics=checked.metrics,
                 elements=checked.elements,
                 of_bound=checked.of_bound,
+                code=checked.code,
             )
         case Raised(error=error, traceback=traceback):
             return _ended_badly(result, f"running it raises {error}", traceback)
@@ -155,4 +156,6 @@ def _answered(stored: Stored, baseline: Baseline, answer: Answer) -> Result:
         if pinned_outcome in (Outcome.SAME, Outcome.RENAMED):
             outcome = Outcome.OPTS
     changed = blank(stored, outcome, ", ".join(facet.value for facet in facets))
-    return msgspec.structs.replace(changed, facets=facets, old=baseline, new=new)
+    return msgspec.structs.replace(
+        changed, facets=facets, old=baseline, new=new, ast=stored.record.ast
+    )

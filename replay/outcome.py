@@ -85,6 +85,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     metrics: Mapping[str, Pair] = {}  # by name, of a kernel that differs
     elements: Mapping[str, int] = {}  # that it wrote: exact, bounded, undecided, or so far off
     of_bound: float | None = None  # the distance of the worst element in bounds, if it has one
+    ast: str | None = None  # of a kernel that differs
+    code: bytes | None = None  # both assemblies where they differ, see replay/assemblies.py
     excess: str | None = None  # by how much it exceeds what the policy lets a kernel grow
 
     @property

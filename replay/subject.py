@@ -85,6 +85,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Mapping[str, Pair] = {}  # of the machine code, old and new
     elements: Mapping[str, int] = {}  # how many are exact, bounded, or so far off
     of_bound: float | None = None  # the distance of the worst one in bounds; None: it has none
+    code: bytes | None = None  # both assemblies where they differ, see replay/assemblies.py
 
 
 class Checker(Protocol):

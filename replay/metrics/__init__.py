@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replay.metrics.compare import Summary, summarize
+    from replay.metrics.compare import Summary, has_other_loops, summarize
     from replay.metrics.guard import LIMITS, guarded
     from replay.metrics.mca import find_tool, use_tool
     from replay.metrics.measure import compare_code, compare_sources, measured
     from replay.metrics.table import METRICS, Better, Metric, Needs
 
 _MODULES = {
-    "compare": "Summary summarize",
+    "compare": "Summary has_other_loops summarize",
     "guard": "LIMITS guarded",
     "mca": "find_tool use_tool",
     "measure": "compare_code compare_sources measured",
@@ -40,6 +40,7 @@ __all__ = [
     "compare_sources",
     "find_tool",
     "guarded",
+    "has_other_loops",
     "measured",
     "summarize",
     "use_tool",

@@ -13,8 +13,8 @@ def render(report: Report) -> str:
     """The report as one XML document."""
     suite = TestSuite("replay")
     suite.hostname = ""
-    for name, text in figures(report).items():
-        suite.add_property(name, text)
+    for name, figure in figures(report).items():
+        suite.add_property(name, figure)
     refused = frozenset(report.gate.refused)
     for result in report.results:
         suite.add_testcase(_case(report, result, is_refused=result.key in refused))
