@@ -123,3 +123,12 @@ def test_a_device_without_images_says_so(device):
     program = compile_kernel(parse_node(HALVES.format(size=64, width=4)), POCL).program
     with pytest.raises(BuildError, match=r"takes images, .* has none"):
         blind.build(program)
+
+
+def test_a_view_of_a_fresh_buffer_hides_nothing_that_is_written_through_it(device, double):
+    """The whole has no contents of its own, until a part of it gets some."""
+    whole, source = device.allocate(FLOAT32, 128), device.wrap(ONES, FLOAT32)
+    part = device.view(whole, 0, 64)
+    double[4, 4]([part, source])
+    device.upload(device.view(whole, 64, 64), 3 * ONES)
+    assert np.array_equal(device.download(whole), np.concatenate([2 * ONES, 3 * ONES]))

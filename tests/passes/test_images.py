@@ -116,6 +116,31 @@ SYMBOLIC = """ir 1
 %5 = STORE void %0 %4 view=[(%2,16):(16,1)]
 %6 = SINK void %5 axes=(g0:%2,g1:16)
 """
+PAST_THE_END = """ir 1
+%0 = IMAGE float32 slot=0 size=128 width=4
+%1 = IMAGE float32 slot=1 size=128 width=4
+%2 = VAR int64 name=n lo=1 hi=9
+%3 = LOAD float32 %1 view=[(%2,16):({0},{1})]
+%4 = STORE void %0 %3 view=[(%2,16):(16,1)]
+%5 = SINK void %4 axes=(g0:%2,g1:16)
+"""
+SHIFTED = """ir 1
+%0 = BUFFER float32 slot=0 size=16
+%1 = IMAGE float32 slot=1 size=16 width=2
+%2 = VAR int64 name=n lo=-3 hi=0
+%3 = LOAD float32 %1 view=[(16):(1)+%2]
+%4 = STORE void %0 %3 view=[(16):(1)]
+%5 = SINK void %4 axes=(g0:16)
+"""
+TWICE = """ir 1
+%0 = IMAGE float32 slot=0 size=32 width=4
+%1 = IMAGE float32 slot=1 size=32 width=4
+%2 = LOAD float32 %1 view=[(32):(1)]
+%3 = STORE void %0 %2 view=[(32):(1)]
+%4 = NEG float32 %2
+%5 = STORE void %0 %4 view=[(32):(1)]
+%6 = SINK void %3 %5 axes=(g0:32)
+"""
 RUNS = (
     *[(name, "float32", None) for name in KERNELS],
     ("matmul", "float16", "UPCAST g1 4"),
@@ -213,6 +238,41 @@ def test_images_are_read_by_kernels_of_symbolic_size(device):
         assert np.array_equal(device.download(buffers[0]), expected)
 
 
+@pytest.mark.parametrize("step", [1, 3])
+def test_what_is_not_proven_to_be_inside_is_guarded(step):
+    """Rows past the end: nothing is written there, and what is read is 0."""
+    text = PAST_THE_END.format(16 * step, step)
+    compiled = compile_kernel(parse_node(text), POCL, opts=parse_opts("UPCAST g1 4"))
+    given = np.arange(1, 129, dtype=np.float32)
+    after = evaluate(compiled.stages[-1].node, {1: given}, {"n": 9})[0]
+    places = step * np.arange(128)
+    expected = np.where(places < 128, given[np.minimum(places, 127)], 0)
+    assert np.array_equal(after, expected)
+
+
+def test_an_element_before_an_image_is_0():
+    """Its channel is not known, and a division that truncates would say pixel 0."""
+    stages = compile_kernel(parse_node(SHIFTED), POCL).stages
+    given = np.arange(1, 17, dtype=np.float32)
+    for shift in range(-3, 1):
+        after = evaluate(stages[-1].node, {1: given}, {"n": shift})[0]
+        assert np.array_equal(after, np.concatenate([np.zeros(-shift), given[: 16 + shift]]))
+
+
+@pytest.mark.parametrize("mask", ["(0:4,0:6)", "(0:4,3:16)"])
+def test_a_store_that_is_masked_within_a_pixel_is_refused(mask):
+    text = KERNELS["stored under a gate"].replace("(1:4,4:16)", mask).format(dtype="float32")
+    with pytest.raises(IllegalOptError, match="image 0 is written by pixel"):
+        compile_kernel(parse_node("ir 1" + text), POCL, opts=parse_opts("UPCAST g1 4"))
+
+
+def test_a_pixel_that_is_written_twice_holds_what_came_last():
+    root = parse_node(TWICE)
+    held = contents(root)
+    after = check_stages(compile_kernel(root, POCL, opts=parse_opts("UPCAST g0 4")), held)
+    assert np.array_equal(after[0], -held[1])
+
+
 def test_all_halves_survive_an_image(device):
     """Subnormals and infinities, too; all NaNs are one value."""
     text = KERNELS["copy"].format(dtype="float16").replace("192", "65536")
@@ -285,41 +345,55 @@ def test_an_image_that_is_written_in_part_is_refused(opts):
 
 
 @st.composite
-def accesses(draw):
-    """An image, and the number of a pixel over three loops of which windows are masked."""
+def anywhere(draw):
+    """An image, and the number of a pixel over three loops with conditions on them."""
     width, rows = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     sizes = [draw(st.integers(1, 4)) for _ in range(3)]
     scales = [draw(st.sampled_from([1, 2, -1, width, 2 * width, width + 1])) for _ in range(3)]
     constant = draw(st.integers(-2 * width - 2, width + 2))
-    dtype = draw(st.sampled_from([INT32, INT64]))
-    return width, rows, sizes, scales, constant, draw(st.lists(limits(), max_size=4)), dtype
+    loops = st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2)])
+    condition = st.tuples(loops, st.booleans(), st.integers(-1, 5), st.sampled_from([1, 2]))
+    return width, rows, sizes, scales, constant, draw(st.lists(condition, max_size=4))
 
 
 @st.composite
-def limits(draw):
-    """Which of the loops a condition is of, which way it points, and its bound."""
-    loops = draw(st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2)]))
-    return loops, draw(st.booleans()), draw(st.integers(-1, 5))
-
-
-@settings(max_examples=150, deadline=None)
-@given(accesses())
-def test_a_place_is_right_or_the_element_is_0_anyway(access):
-    """With all conditions: x and y by division. Without those it dropped: outside of the image."""
-    width, rows, sizes, scales, constant, limited, dtype = access
-    b = Builder()
-    image = intern(Op.IMAGE, INT32, (), (0, 4 * width * rows, width))
-    loops = [
-        intern(Op.RANGE, dtype, (const(dtype, size),), (f"r{at}", AxisKind.REDUCE))
-        for at, size in enumerate(sizes)
+def windows(draw):
+    """A window over an image and some of its masks, each perhaps off by one; maybe mirrored."""
+    width, rows = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    sizes = [draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 5))]
+    left, top = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    is_mirrored = draw(st.booleans())
+    step, first = (-1, width - 1 + left) if is_mirrored else (1, -left)
+    masks = [
+        ((0, 1), True, left),
+        ((0, 1), False, width + left),
+        ((2,), True, top),
+        ((2,), False, rows + top),
     ]
+    limited = [
+        (loops, is_low, factor * bound + draw(st.integers(-1, 1)), factor)
+        for loops, is_low, bound in masks
+        if draw(st.integers(0, 3))
+        for factor in [draw(st.sampled_from([1, 1, 2]))]
+    ]
+    return width, rows, sizes, [step, step, width], first - top * width, limited
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.one_of(windows(), anywhere()), st.sampled_from([INT32, INT64]))
+def test_a_place_is_right_or_the_element_is_0_anyway(access, dtype):
+    """With all conditions: x and y by division. Without those it dropped: outside of the image."""
+    width, rows, sizes, scales, constant, limited = access
+    b = Builder()
+    image = intern(Op.IMAGE, FLOAT32, (), (0, 4 * width * rows, width))
+    loops = [loop(f"r{at}", size, dtype) for at, size in enumerate(sizes)]
     gate = None
-    for names, is_low, bound in limited:
-        total = loops[names[0]] if len(names) == 1 else b.add(loops[names[0]], loops[names[1]])
+    for places, is_low, bound, factor in limited:
+        total = loops[places[0]] if len(places) == 1 else b.add(*[loops[at] for at in places])
+        total = b.mul(total, factor)
         condition = b.le(const(dtype, bound), total) if is_low else b.lt(total, bound)
         gate = condition if gate is None else b.and_(gate, condition)
-    terms = dict(zip(loops, scales, strict=True))
-    place = find_place(b, image, terms, constant, loops[0], gate)
+    place = find_place(b, image, dict(zip(loops, scales, strict=True)), constant, loops[0], gate)
     for values in np.ndindex(*sizes):
         here = dict(zip(loops, [const(dtype, int(value)) for value in values], strict=True))
         number = constant + sum(s * v for s, v in zip(scales, values, strict=True))
@@ -333,14 +407,23 @@ def test_a_place_is_right_or_the_element_is_0_anyway(access):
             assert not (0 <= x < width and 0 <= y < rows)
 
 
+def loop(name, size, dtype=INT32):
+    return intern(Op.RANGE, dtype, (const(dtype, size),), (name, AxisKind.REDUCE))
+
+
+def test_a_place_that_32_bits_may_not_hold_keeps_its_gate():
+    """2**40 pixels further on it would be in the image again."""
+    b, far = Builder(), loop("far", 4, INT64)
+    image = intern(Op.IMAGE, FLOAT32, (), (0, 256, 8))
+    gate = b.lt(far, 1)
+    assert find_place(b, image, {far: 1 << 40}, 0, far, gate).kept == (gate,)
+
+
 def test_a_window_needs_no_division():
     """x + dx - 1 and y + dy - 1 inside of rows of 8 pixels, as a convolution walks."""
     b = Builder()
-    image = intern(Op.IMAGE, INT32, (), (0, 256, 8))
-    x, y, dx, dy = [
-        intern(Op.RANGE, INT32, (const(INT32, size),), (name, AxisKind.REDUCE))
-        for name, size in (("x", 8), ("y", 8), ("dx", 3), ("dy", 3))
-    ]
+    image = intern(Op.IMAGE, FLOAT32, (), (0, 256, 8))
+    x, y, dx, dy = loop("x", 8), loop("y", 8), loop("dx", 3), loop("dy", 3)
     gate = None
     for total in (b.add(x, dx), b.add(y, dy)):
         both = b.and_(b.le(const(INT32, 1), total), b.lt(total, 9))

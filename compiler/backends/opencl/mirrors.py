@@ -19,6 +19,7 @@ _FORMATS = {True: cl.channel_type.HALF_FLOAT, False: cl.channel_type.FLOAT}
 class Newest(Enum):
     """Where the elements are."""
 
+    NOWHERE = auto()  # nothing has been written yet
     BUFFER = auto()
     IMAGE = auto()
     BOTH = auto()
@@ -64,7 +65,7 @@ def as_image(queue: cl.CommandQueue, buffer: DeviceBuffer, width: int, size: int
     """An image of rows of `width` pixels with the first `size` elements in it."""
     mirror, shape = buffer.mirror, (width, size // (CHANNELS * width))
     if mirror.image is None or mirror.shape != shape:
-        as_memory(queue, buffer, is_written=True)
+        as_memory(queue, buffer, is_written=mirror.newest is not Newest.NOWHERE)
         mirror.image, mirror.shape = _make(queue.context, buffer.dtype, shape), shape
     if mirror.newest is Newest.BUFFER or (mirror.is_shared and mirror.newest is Newest.BOTH):
         _copy(queue, buffer, mirror.image, buffer.root)

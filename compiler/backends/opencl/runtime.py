@@ -30,6 +30,7 @@ from compiler.backends.opencl.devices import all_devices, describe, quiet_caches
 from compiler.backends.opencl.mirrors import (
     DeviceBuffer,
     Mirror,
+    Newest,
     as_image,
     as_memory,
     has_written,
@@ -179,7 +180,7 @@ class OpenCLDevice:
             memory = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, nbytes)
         except cl.Error as error:
             raise DeviceError(f"opencl: {size} {dtype} do not fit on the device: {error}") from None
-        return DeviceBuffer(dtype, size, memory, memory)
+        return DeviceBuffer(dtype, size, memory, memory, mirror=Mirror(newest=Newest.NOWHERE))
 
     def wrap(self, array: Array, dtype: DType) -> DeviceBuffer:
         """A copy on the device: kernels do not see the caller's memory."""
@@ -197,7 +198,7 @@ class OpenCLDevice:
         alignment = self.handle.mem_base_addr_align // 8
         if origin % alignment:
             raise DeviceError(f"view at byte {origin}: opencl wants a multiple of {alignment}")
-        self.as_memory(whole, is_written=False)
+        self.as_memory(whole, is_written=True)  # by way of the part, maybe
         memory = whole.root.get_sub_region(origin, size * whole.dtype.itemsize)
         whole.mirror.is_shared = True
         return DeviceBuffer(whole.dtype, size, memory, whole.root, origin, Mirror(is_shared=True))
