@@ -23,6 +23,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("corpus", "replay.commands.corpus", "Look after a corpus: stat, check, merge, export, ..."),
     ("bisect", "replay.commands.bisect", "Name the commit that changed or broke each kernel."),
     ("blame", "replay.commands.blame", "Name the pass, rule and opt that make a kernel wrong."),
+    ("reduce", "replay.commands.reduce", "Make a failing record a small script."),
     ("fuzz", "replay.commands.fuzz", "Try random kernels and opts until something is wrong."),
     ("doctor", "replay.commands.doctor", "Say what works here, and what to install for the rest."),
 )

@@ -2,26 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from itertools import islice
 
 import msgspec
 
 import corpus
-from compiler import Compiled, CompilerError, Transcendental, compile_kernel
-from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, evaluate
+from compiler import Compiled, CompilerError, compile_kernel
 from compiler.ir import Node
 from compiler.kernel import Opt, format_opt, format_opts
 from compiler.rules import Application
 from replay.blame.answer import Applied, Blamed, Step, Verdict
 from replay.blame.tracing import applied_of
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
-from replay.outcome import Numerics
+from replay.stagewise import judged, runs_of
 from replay.subject import Refused, RefusedError, Where
-from replay.verify import Case, Observation, cases, judge, verdict_of
+from replay.verify import Case
 from replay.wire import Call
 
-_MOST_CASES = 6  # kinds of inputs times values of variables
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(corpus.KernelRecord).decode
 _decode_answer = msgspec.msgpack.Decoder(Blamed | Refused).decode
@@ -81,11 +77,7 @@ class _Examination:
             decode_opts_for(record, opts),
             trace=trace,
         )
-        seed = sha256(record.ast.encode()).hexdigest()  # the numbers of `replay verify`
-        is_portable = compiled.options.math.transcendental is Transcendental.PORTABLE
-        ulps = PORTABLE_ULP if is_portable else NATIVE_ULP
-        found = cases(compiled.ast, compiled.program.arguments, seed, ulps=ulps)
-        return cls(compiled, trace, tuple(islice(found, _MOST_CASES)))
+        return cls(compiled, trace, runs_of(compiled))
 
     def blame(self) -> Blamed:
         """The first wrong stage, and the first rule and opt with which it is."""
@@ -100,13 +92,8 @@ class _Examination:
         return msgspec.structs.replace(answer, rule=self._rule(place), opt=self._opt(place))
 
     def _judged(self, name: str, node: Node) -> Step:
-        try:
-            runs = [judge(case, _observed(node, case)) for case in self.runs]
-        except CompilerError as error:  # out of bounds, or a race
-            return Step(name, Verdict.WRONG, " ".join(str(error).split()))
-        verdict = verdict_of(runs)
-        is_wrong = verdict.numerics is Numerics.WRONG
-        return Step(name, Verdict.WRONG if is_wrong else Verdict.RIGHT, verdict.reason)
+        found = judged(node, self.runs)
+        return Step(name, Verdict.WRONG if found.is_wrong else Verdict.RIGHT, found.reason)
 
     def _is_wrong(self, place: int, opts: Sequence[Opt], limit: int | None) -> bool:
         """Whether the stage at `place` is, under other circumstances. A refusal is not wrong."""
@@ -133,11 +120,3 @@ class _Examination:
             if self._is_wrong(place, opts[:length], None):
                 return format_opt(opts[length - 1]) if length else None
         return None
-
-
-def _observed(node: Node, case: Case) -> Observation:
-    """What the reference makes of a stage, on what the case has in each buffer."""
-    contents = {
-        slot: content for slot, content in enumerate(case.sample.contents) if content is not None
-    }
-    return Observation(evaluate(node, contents, dict(case.sample.variables)))

@@ -16,8 +16,8 @@ from compiler.ir import Node, print_node
 from compiler.kernel import Opt, format_opts, from_ast, why_partial
 from replay.fuzz.asts import asts
 from replay.fuzz.examine import Examined, Failure, Question
-from replay.fuzz.lab import Lab
 from replay.fuzz.schedules import count_opts, schedules
+from replay.lab import Lab
 from replay.wire import Call, Done, OutOfMemory, Raised
 from replay.workers import Died, Reply, TimedOut
 

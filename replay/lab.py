@@ -38,7 +38,7 @@ class Lab:
         self._crew = crew
         self._jobs = _OneAtATime()
         self._replies: queue.Queue[Reply | BaseException] = queue.Queue()
-        self._thread = threading.Thread(target=self._serve, name="fuzz-lab", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="lab", daemon=True)
 
     def __enter__(self) -> "Lab":
         self._thread.start()
