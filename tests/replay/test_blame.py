@@ -37,8 +37,8 @@ WRONG_PASS = Patch(
 )
 WRONG_OPT = Patch(
     "compiler/kernel/opts/cut.py",
-    "size=outer_size, step=axis.step * inner_size)",
-    "size=outer_size, step=axis.step * outer_size)",
+    "outer_kind, origin, step * inner_size)",
+    "outer_kind, origin, step * outer_size)",
 )
 
 

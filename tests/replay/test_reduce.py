@@ -48,7 +48,7 @@ WRONG_RULE = Patch(
 )
 WRONG_PASS = Patch(
     "compiler/passes/gates.py",
-    "return b.where(_spread(b, gate, count), value, zero)",
+    "return b.where(_spread(b, gate, count), value, b.const(node.dtype, 0))",
     "return value",
 )
 ABORTS = before_compiling(

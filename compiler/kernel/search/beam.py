@@ -6,7 +6,7 @@ clock. With a judge that depends on nothing but the schedules, so does what is f
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from compiler.errors import CompilerError
@@ -217,11 +217,5 @@ class _Search(Generic[P]):
 def _state(kernel: Kernel) -> object:
     """What a kernel is but for the names of its loops: the order of opts often does not matter."""
     axes = tuple([(axis.origin, axis.step, axis.size, axis.kind) for axis in kernel.axes])
-    return (
-        axes,
-        kernel.pads,
-        kernel.uses_locals,
-        tuple(sorted(kernel.staged)),
-        kernel.kept,
-        kernel.tile,
-    )
+    staged, kept = tuple(sorted(kernel.staged)), tuple(sorted(kernel.kept))
+    return axes, replace(kernel, axes=(), applied=(), staged=staged, kept=kept)
