@@ -4,11 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from compiler.ir import ELEMENTWISE, VOID, Node, Op, const, intern, toposort
+from compiler.ir import (
+    ELEMENTWISE,
+    VOID,
+    AxisKind,
+    Node,
+    Op,
+    Size,
+    ViewStack,
+    const,
+    intern,
+    toposort,
+)
 from compiler.kernel.axis import Pad
 from compiler.kernel.cores import Use
 from compiler.kernel.fragments import Fragments
-from compiler.kernel.indexing import Indexer, index_dtype
+from compiler.kernel.indexing import Indexer, Place, index_dtype
 from compiler.kernel.keeping import Kept, RowMemory, kept_rows
 from compiler.kernel.kernel import Kernel, closers, moving_axes, root_origin
 from compiler.kernel.panels import Panel, panels
@@ -53,6 +64,7 @@ class _Loops:
     ranges: Mapping[str, Node]  # by axis
     indices: Mapping[str, Node]  # by axis of the AST
     guards: Mapping[str, tuple[Node, ...]]  # by axis of the AST: what holds outside its padding
+    inside: Mapping[str, Node]  # by axis of the AST that is padded: an index within its real size
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +84,7 @@ class _Lowering:
     def store(self, node: Node) -> Node:
         buffer, value = node.src
         loops = self.loops_of(())
-        place = self.index.place(node.attr[0], list(loops.indices.values()))
+        place = self.guarded_place(node.attr[0], loops)
         outputs = [name for name, _ in self.kernel.domain if name not in self.closers]
         guards = [guard for name in outputs for guard in loops.guards[name]]
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
@@ -122,7 +134,7 @@ class _Lowering:
 
     def read(self, node: Node, clones: _Clones) -> Node:
         loops = self.loops_of(clones)
-        place = self.index.place(node.attr[0], list(loops.indices.values()))
+        place = self.guarded_place(node.attr[0], loops)
         moving = moving_axes(self.kernel, node)
         guards = [guard for name in moving for guard in loops.guards[name]]
         gate = self.index.all_of([*guards, *([] if place.valid is None else [place.valid])])
@@ -133,6 +145,20 @@ class _Lowering:
         if node not in self.panels:
             return read
         return stage(self.panels[node], read, clones, loops.ranges, self.index, self.has_groups)
+
+    def guarded_place(self, stack: ViewStack, loops: _Loops) -> Place:
+        """The place of an access that is gated wherever an index lies in padding.
+
+        So it may be right for the real sizes alone, where the indices between two views of a stack
+        mostly need no division: padding would bring it back.
+        """
+        if len(stack.views) == 1 or not loops.inside:
+            return self.index.place(stack, list(loops.indices.values()))
+        place = self.index.place(stack, list({**loops.indices, **loops.inside}.values()))
+        padded = {real: loops.indices[name] for name, real in loops.inside.items()}
+        rebuild = self.index.builder.rebuild
+        valid = None if place.valid is None else rebuild(place.valid, padded)
+        return Place(rebuild(place.offset, padded), valid)
 
     def place_of(self, node: Node, clones: _Clones) -> Node:
         place = self.index.place(node.attr[0], list(self.loops_of(clones).indices.values()))
@@ -226,7 +252,13 @@ def _make_loops(
         guard = index.builder.lt(padded[pad.name], pad.size)
         guards[root_origin(kernel, pad.origin)].append(guard)
     indices = {name: _index(kernel, index, ranges, name) for name, _ in kernel.domain}
-    return _Loops(ranges, indices, {name: tuple(found) for name, found in guards.items()})
+    inside = {name: _within(index, name, size) for name, size in kernel.domain if guards[name]}
+    return _Loops(ranges, indices, {name: tuple(found) for name, found in guards.items()}, inside)
+
+
+def _within(index: Indexer, name: str, size: Size) -> Node:
+    """A stand-in for an index that is known to be below a size. No axis has a name like that."""
+    return intern(_RANGE, index.dtype, (index.size(size),), (f"{name} inside", AxisKind.GLOBAL))
 
 
 def _index(kernel: Kernel, index: Indexer, ranges: Mapping[str, Node], origin: str) -> Node:

@@ -105,6 +105,23 @@ def test_padding_gates_reads_and_writes_that_depend_on_it(kernel_of):
     assert len(of(root, Op.WRITE)[0].src) == 4
 
 
+def test_padding_brings_no_division_between_the_views_of_a_stack(kernel_of):
+    kernel = kernel_of("""
+%0 = BUFFER float32 slot=0 size=21
+%1 = BUFFER float32 slot=1 size=21
+%2 = LOAD float32 %1 view=[(5,9):(7,1)+-8?(1:4,1:8)|(3,7,3,3):(9,1,9,1)]
+%3 = REDUCE float32 %2 op=ADD axes=(r0,r1)
+%4 = STORE void %0 %3 view=[(3,7,3,3):(7,1,0,0)]
+%5 = SINK void %4 axes=(g0:3,g1:7,r0:3,r1:3)
+""")
+    data = memory(kernel.ast)
+    expected = evaluate(kernel.ast, data)[0]
+    for opts in ("PADTO g1 8", "PADTO g1 16; UPCAST g1 16", "PADTO g0 2; PADTO g1 4; PADTO r1 2"):
+        root = lower(kernel, opts)
+        assert of(root, Op.IDIV, Op.MOD) == []
+        np.testing.assert_array_equal(evaluate(root, data)[0], expected)
+
+
 @pytest.mark.parametrize(
     ("op", "identity"),
     [("ADD", -0.0), ("MUL", 1.0), ("MAX", float("-inf")), ("MIN", float("inf"))],
