@@ -44,8 +44,8 @@ RENAME = after_rendering(r"source = re.sub(r'%sub(\d+)', r'%minus\1', source)")
 SPACING = after_rendering("source = source.replace(' = fsub', '  = fsub')")
 DROP_AN_OPT = Patch(
     "compiler/compile.py",
-    "return choose(kernel, target, options)",
-    "return choose(kernel, target, options)[1:]",
+    "return scheduled(kernel, target, options)",
+    "return apply_all(kernel, scheduled(kernel, target, options).applied[1:], target)",
 )
 FORGET_UNROLL = Patch(
     "compiler/kernel/opts/__init__.py", "OPTS = (Upcast, Unroll, ", "OPTS = (Upcast, "
