@@ -53,6 +53,20 @@ def test_convolution_bias_and_relu_are_one_kernel():
     assert count(x.conv(w, b, padding=1).relu()) == 1
 
 
+def test_what_many_outputs_read_is_padded_in_memory_once():
+    def convolved(outputs):
+        return tensor(2, 3, 8, 8).relu().conv(tensor(outputs, 3, 3, 3), padding=1)
+
+    assert count(convolved(4)) == 1
+    padding, product = kernels(convolved(8))
+    assert [node.attr[0].has_mask for node in loads(padding)] == [True]
+    assert [node.attr[0].has_mask for node in loads(product)] == [False, False]
+
+
+def loads(kernel):
+    return [node for node in toposort(kernel.ast) if node.op is Op.LOAD]
+
+
 def test_a_reduction_read_twice_by_one_kernel_stays_inside_it():
     total = tensor(4, 5).sum(1)
     assert count(total * total + total) == 1

@@ -12,6 +12,8 @@ from compiler.frontend import graph
 from compiler.frontend.functions.movement import spread_out
 from compiler.frontend.graph import Pairs, Value
 
+STORED_FROM = 8  # outputs of a group
+
 # convolve(x, weight, stride, padding, dilation, groups): without padding or stride of 1, plain
 Convolve: TypeAlias = Callable[[Value, Value, "Geometry"], Value]
 
@@ -30,9 +32,18 @@ class Geometry:
         return Geometry(strides, ((0, 0),) * len(strides), dilations, self.groups)
 
 
+def stored_once(padded: Value, x: Value, outputs: int) -> Value:
+    """`padded`, in memory where it is more than `x` and enough outputs read each of its elements.
+
+    Whether an element is padding is then decided once, and not by each of them.
+    """
+    is_read_often = padded is not x and outputs >= STORED_FROM
+    return graph.contiguous(padded) if is_read_often else padded
+
+
 def input_gradient(g: Value, x: Value, weight: Value, how: Geometry, convolve: Convolve) -> Value:
     """The gradient of `x` (n, c, *spatial) from that of the result (n, out, *places)."""
-    dims = len(how.strides)
+    dims, given = len(how.strides), g
     for i in range(dims):
         axis, reach = 2 + i, (weight.shape[2 + i] - 1) * how.dilations[i]
         span = (g.shape[axis] - 1) * how.strides[i] + 1
@@ -40,6 +51,7 @@ def input_gradient(g: Value, x: Value, weight: Value, how: Geometry, convolve: C
         g = spread_out(g, axis, how.strides[i], span)
         g = _resized(g, axis, reach - before, x.shape[axis] - span + before)
     outputs, channels = weight.shape[0] // how.groups, weight.shape[1]
+    g = stored_once(g, given, channels)
     taps = graph.flip(weight, tuple(range(2, 2 + dims)))
     taps = _swapped(taps, how.groups, outputs, channels)
     return convolve(g, taps, how.plain((1,) * dims, how.dilations))
@@ -48,9 +60,8 @@ def input_gradient(g: Value, x: Value, weight: Value, how: Geometry, convolve: C
 def weight_gradient(g: Value, x: Value, weight: Value, how: Geometry, convolve: Convolve) -> Value:
     """The gradient of `weight` (out, c / groups, *kernel)."""
     batch, outputs, channels = x.shape[0], weight.shape[0], weight.shape[1]
-    for i, (before, after) in enumerate(how.padding):
-        x = _resized(x, 2 + i, before, after)
-    x = graph.contiguous(x)
+    # as the convolution itself has it in memory
+    x = graph.contiguous(graph.pad(x, ((0, 0), (0, 0), *how.padding)))
     # the channels of a group become the batch, the batch becomes the channels of its group
     seen = graph.reshape(x, (batch, how.groups, channels, *x.shape[2:]))
     seen = graph.permute(seen, (2, 1, 0, *range(3, seen.ndim)))

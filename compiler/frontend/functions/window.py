@@ -12,7 +12,12 @@ from compiler.errors import ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.formulas import known
 from compiler.frontend.functions import movement
-from compiler.frontend.functions.adjoint import Geometry, input_gradient, weight_gradient
+from compiler.frontend.functions.adjoint import (
+    Geometry,
+    input_gradient,
+    stored_once,
+    weight_gradient,
+)
 from compiler.frontend.functions.elementwise import add, divide
 from compiler.frontend.graph import Number, Pairs, Value
 from compiler.frontend.operands import require_values
@@ -66,6 +71,7 @@ def _sum_of_windows(x: Value, weight: Value, how: Geometry) -> Value:
     batch, channels = x.shape[:2]
     outputs, kernel = weight.shape[0] // groups, weight.shape[2:]
     padded = _pad(x, how.padding, 0)
+    padded = stored_once(padded, x, outputs)
     seen = windows(padded, kernel, how.strides, how.dilations)  # n c *out *kernel
     places = seen.shape[2 : 2 + dims]
     seen = graph.reshape(seen, (batch, groups, 1, channels // groups, *seen.shape[2:]))
