@@ -1,4 +1,4 @@
-"""What one node must be by itself: fields, arity, dtypes. One check per op, in CHECKS."""
+"""What one node must be by itself: fields, arity, dtypes. One check per op, in _CHECKS."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from compiler.ir.cores import find_core
 from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
+from compiler.ir.fields import is_number, why_bad_fields
 from compiler.ir.images import PLACE, why_no_image, why_no_pixel
 from compiler.ir.node import Node, loop_parts
 from compiler.ir.op import (
@@ -16,15 +17,11 @@ from compiler.ir.op import (
     FIELDS,
     REDUCTIONS,
     UNARY,
-    AxisKind,
-    Field,
     Op,
 )
-from compiler.ir.viewstack import ViewStack
 
 _dtype_of = attrgetter("dtype")
 _CONST, _RANGE, _LOOP, _ACC, _END = Op.CONST, Op.RANGE, Op.LOOP, Op.ACC, Op.END
-_VOID = Kind.VOID
 _Signature = tuple[object, ...]
 _wellformed: set[_Signature] = set()  # of nodes that are; only asked
 
@@ -56,9 +53,9 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
 def why_malformed(node: Node) -> str | None:
     """What is wrong with this node by itself, looking no further than its sources' dtypes."""
     op = node.op
-    if op is _CONST and _is_number(node):
+    if op is _CONST and is_number(node):
         return None
-    reason = _why_bad_fields(node) if node.attr or FIELDS[op] else None
+    reason = why_bad_fields(node) if node.attr or FIELDS[op] else None
     if reason is not None:
         return reason
     if op in _VALUES_ONLY:
@@ -66,81 +63,6 @@ def why_malformed(node: Node) -> str | None:
             if type(child) is not Node or child.dtype is VOID:
                 return "a source has no value"
     return _CHECKS[op](node)
-
-
-def _why_bad_fields(node: Node) -> str | None:
-    if tuple(map(type, node.attr)) == _TYPES.get(node.op):
-        return None
-    fields = _FIELDS[node.op]
-    if len(node.attr) != len(fields):
-        return f"{len(node.attr)} fields, expected {len(fields)}"
-    for (name, kind, is_right), value in zip(fields, node.attr, strict=True):
-        if not is_right(node, value):
-            return f"field {name} is {str(value)[:60]}, which is not of kind {kind.name}"
-    return None
-
-
-def _is_size(node: Node, value: object) -> bool:
-    if isinstance(value, Node):
-        return value.dtype.is_int and value.dtype.count == 1
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(node: Node) -> bool:
-    """Whether a CONST is what nearly all are: a number of a scalar dtype, without a view."""
-    attr, dtype = node.attr, node.dtype
-    if len(attr) != 2 or attr[1] is not None or node.src or dtype.count > 1:
-        return False
-    return dtype.kind is not _VOID and _is_value(node, attr[0])
-
-
-def _is_value(node: Node, value: object) -> bool:
-    dtype = node.dtype
-    if type(value) is not _PYTHON_TYPES[dtype.kind]:
-        return False
-    return not dtype.is_int or dtype.lowest <= value <= dtype.highest  # type: ignore[operator]  # an int
-
-
-_PYTHON_TYPES: Mapping[Kind, type] = {
-    Kind.BOOL: bool,
-    Kind.FLOAT: float,
-    Kind.INT: int,
-    Kind.UINT: int,
-    Kind.VOID: type(None),  # never of one of its own
-}
-
-
-def _is_axes(node: Node, value: object) -> bool:
-    return isinstance(value, tuple) and all(
-        len(pair) == 2 and isinstance(pair[0], str) and _is_size(node, pair[1]) for pair in value
-    )
-
-
-_FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
-    Field.INT: lambda node, value: type(value) is int,
-    Field.VALUE: _is_value,
-    Field.NAME: lambda node, value: isinstance(value, str) and value != "",
-    Field.NAMES: lambda node, value: (
-        isinstance(value, tuple) and all(isinstance(name, str) for name in value)
-    ),
-    Field.SIZE: _is_size,
-    Field.VIEWS: lambda node, value: (
-        value is None or (isinstance(value, ViewStack) and len(value.views) > 0)
-    ),
-    Field.AXES: _is_axes,
-    Field.OP: lambda node, value: isinstance(value, Op),
-    Field.KIND: lambda node, value: isinstance(value, AxisKind),
-}
-_EXACT_TYPES: Mapping[Field, type] = {Field.INT: int, Field.OP: Op, Field.KIND: AxisKind}
-_TYPES = {  # of ops whose fields are right if these are their types
-    op: tuple([_EXACT_TYPES[kind] for _, kind in fields])
-    for op, fields in FIELDS.items()
-    if fields and all(kind in _EXACT_TYPES for _, kind in fields)
-}
-_FIELDS = {
-    op: tuple([(name, kind, _FIELD_CHECKS[kind]) for name, kind in fields])
-    for op, fields in FIELDS.items()
-}
 
 
 def _dtypes(node: Node) -> str:

@@ -3,7 +3,19 @@
 import pytest
 
 from compiler.errors import VerifyError
-from compiler.ir import Node, Op, Spec, intern, parse_node, replace_src, verify
+from compiler.ir import (
+    FLOAT32,
+    INT32,
+    Node,
+    Op,
+    Spec,
+    const,
+    intern,
+    parse_node,
+    replace_src,
+    verify,
+)
+from compiler.ir.wellformed import find_malformed
 
 KERNEL = """ir 1
 %0 = BUFFER float32 slot=0 size=12
@@ -99,3 +111,28 @@ def test_a_view_without_any_valid_position_depends_on_no_axis():
     text = KERNEL.replace("LOAD float32 %1 view=[(12,12):(12,1)]", VOID_LOAD)
     text = text.replace("%4 = STORE void %0 %3", "%4 = ADD float32 %3 %2\n%5 = STORE void %0 %4")
     verify(parse_node(text.replace("%5 = SINK void %4", "%6 = SINK void %5")), Spec.KERNEL)
+
+
+_X, _FOUR = (
+    intern(Op.VAR, INT32, (), ("x", 0, 9)),
+    intern(Op.SPLAT, INT32.vec(4), (const(INT32, 1),)),
+)
+_ARRAY = intern(Op.BUFFER, INT32, (), (0, 8))
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (intern(Op.ADD, INT32, (_X, _X)), intern(Op.ADD, FLOAT32, (_X, _X))),
+        (intern(Op.ADD, INT32, (_X, _X)), intern(Op.ADD, INT32, (_X, _X), (1,))),
+        (intern(Op.ADD, INT32, (_X, _X)), intern(Op.ADD, INT32, (_X, _X, _X))),
+        (intern(Op.READ, INT32, (_ARRAY, _X)), intern(Op.READ, INT32, (_X, _X))),
+        (intern(Op.READ, INT32, (_ARRAY, _X)), intern(Op.READ, INT32)),
+        (intern(Op.LANE, INT32, (_FOUR,), (1,)), intern(Op.LANE, INT32, (_FOUR,), (4,))),
+    ],
+)
+def test_a_bad_node_is_found_after_good_ones_of_its_op(good, bad):
+    assert find_malformed([good]) is None
+    found = find_malformed([good, bad])
+    assert found is not None
+    assert found[0] is bad
