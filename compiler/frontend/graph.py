@@ -166,7 +166,20 @@ def reduce(op: Op, value: Value, axes: tuple[int, ...]) -> Value:
     shape = tuple([n for axis, n in enumerate(value.shape) if axis not in axes])
     if value.size == 0:  # no value with elements depends on one without: nothing to launch
         return full(identity(op, value.dtype), value.dtype, shape, value.device)
-    return _intern(Kind.REDUCE, value.dtype, shape, (value,), (op, axes), value.device)
+    found = _intern(Kind.REDUCE, value.dtype, shape, (value,), (op, axes), value.device)
+    if op is Op.ADD and value.dtype.is_float:
+        return _sum_of_some(found, prod([value.shape[axis] for axis in axes]))
+    return found
+
+
+def _sum_of_some(total: Value, count: int) -> Value:
+    """A sum of nothing is 0.0, though sums start at -0.0; only a symbolic axis may be empty."""
+    if not isinstance(count, BoundSize) or smallest(count) > 0:
+        return total
+    none = full(0, total.dtype, total.shape, total.device)
+    number = full(count, INT64, total.shape, total.device)
+    zero = full(0, INT64, total.shape, total.device)
+    return elementwise(Op.WHERE, elementwise(Op.EQ, number, zero), none, total)
 
 
 def gather(table: Value, offsets: Value) -> Value:

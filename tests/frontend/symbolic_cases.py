@@ -34,6 +34,8 @@ REDUCTIONS = {
     "sum beside": lambda x: x.sum(axis=1),
     "sum over": lambda x: x.sum(axis=0),
     "sum of all": lambda x: x.sum(),
+    "sum of none": lambda x: x[1:].sum(axis=0),
+    "mean of none": lambda x: x[1:].mean(axis=0) > 0,
     "sum and rows": lambda x: x + x.sum(axis=0),
     "max": lambda x: x.max(axis=0),
     "prod": lambda x: (x * 0.1 + 1).prod(axis=0),

@@ -157,6 +157,15 @@ def test_a_shape_is_refused_if_it_is_not_the_same_for_all_values():
         x.reshape(12)
 
 
+def test_there_is_no_maximum_of_nothing():
+    def rest(n):
+        return Tensor(np.arange(n, dtype=np.float32), device="reference").bind(BATCH)[1:]
+
+    assert rest(3).max().item() == 2
+    with pytest.raises(ShapeError, match="has no elements to compare"):
+        rest(1).max()
+
+
 def test_explain_names_the_formula():
     x = Tensor(np.zeros((3, 4), np.float32), device="reference").bind(BATCH)
     assert "over g0:batch g1:4: MUL\n" in (x * 2).explain()

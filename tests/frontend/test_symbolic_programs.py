@@ -100,7 +100,7 @@ def plain(n, device):
 
 @pytest.mark.parametrize("device", ["reference", pytest.param("llvm", marks=pytest.mark.slow)])
 def test_any_program_gives_the_bits_of_the_plain_one(device):
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @settings(max_examples=25, deadline=None, derandomize=True)
     @given(programs())
     def check(drawn):
         names, sizes = drawn
@@ -114,7 +114,7 @@ def test_any_program_gives_the_bits_of_the_plain_one(device):
     check()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(programs())
 def test_any_recorded_program_serves_all_values_without_a_compile(drawn):
     names, (first, *rest) = drawn

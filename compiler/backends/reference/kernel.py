@@ -17,6 +17,7 @@ from compiler.backends.reference.views import (
     size_of,
     variable,
     where_valid,
+    without_empty,
 )
 from compiler.ir import ARRAYS, Node, Op, free_axes, toposort
 
@@ -55,7 +56,7 @@ class Domain(Generic[V, P]):
         reduced = {name for node in order if node.op is Op.REDUCE for name in node.attr[1]}
         self.is_output = tuple([name not in reduced for name in names])
         self.stacks = {
-            node: resolve(node.attr[-1], variables)
+            node: without_empty(resolve(node.attr[-1], variables), self.axes[node])
             for node in order
             if node.op in _VIEWED and node.attr[-1] is not None
         }

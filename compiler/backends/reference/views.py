@@ -1,7 +1,7 @@
 """Views as index arithmetic: what a LOAD sees and where a STORE goes, in a part of a domain."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -144,6 +144,21 @@ def where_valid(stack: Stack, box: Box) -> Array:
     if window is not None:
         valid[_slices(window, box)] = True
     return valid
+
+
+def without_empty(stack: Stack, depends: tuple[bool, ...]) -> Stack:
+    """The stack over a domain with an axis of size 0 that does not matter: with one position there.
+
+    What a kernel stores after a reduction of nothing is valid all the same.
+    """
+    top = stack[-1]
+    if 0 not in top.shape:
+        return stack
+    sizes = zip(top.shape, depends, strict=True)
+    shape = tuple([size or int(not moves) for size, moves in sizes])
+    pairs = zip(top.mask, top.shape, shape, strict=True)
+    mask = tuple([pair if old == new else (0, 1) for pair, old, new in pairs])
+    return (*stack[:-1], replace(top, shape=shape, mask=mask))
 
 
 def positions(stack: Stack, box: Box) -> tuple[Array, Array]:

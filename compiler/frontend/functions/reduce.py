@@ -72,7 +72,7 @@ def min_(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
 
 
 def _require_elements(name: str, x: Value, axes: tuple[int, ...]) -> None:
-    if any(x.shape[axis] == 0 for axis in axes):
+    if any(x.shape[axis] < 1 for axis in axes):
         raise ShapeError(f"{name} of shape {x.shape} over axes {axes}: has no elements to compare")
 
 
