@@ -100,3 +100,20 @@ def notify(event: CompileEvent) -> None:
     """Tell every observer, in order; what one raises reaches the compile's caller."""
     for observer in _observers:
         observer(event)
+
+
+@contextmanager
+def batch() -> Iterator[None]:
+    """Say that compiles of the block, in this thread, are answers to one request.
+
+    An observer that has methods `begin_batch` and `end_batch` may put off until its end what would
+    keep each compile waiting.
+    """
+    told = [observer for observer in _observers if hasattr(observer, "end_batch")]
+    for observer in told:
+        observer.begin_batch()  # type: ignore[attr-defined]  # callables that are more than that
+    try:
+        yield
+    finally:
+        for observer in told:
+            observer.end_batch()

@@ -1,9 +1,9 @@
 """From a captured process to the corpus: through the capturing process, or directly.
 
 The capturing process listens on a socket while the program runs, and writes what it is told on
-another core. Answers are waited for: when `answer` returns, the record is on disk. What was sent
-and not waited for is in the socket even if this process dies. If the other side is gone (it was
-killed, or this process outlived the program), the corpus is written from here.
+another core. When `confirm` returns, all answers are on disk; until then they wait in the socket,
+even if this process dies. If the other side is gone (it was killed, or this process outlived the
+program), the corpus is written from here.
 
 A frame is its length, 4 bytes big-endian, and JSON; each answer is acknowledged by one byte.
 """
@@ -59,14 +59,33 @@ class Link:
         self._inode = 0
         self._local: Listener | None = None  # once the other side is gone
         self._known: set[int] = set()  # numbers that whoever listens now has been told of
+        self._unconfirmed: list[tuple[Told, Plain]] = []  # answers that may not be on disk yet
 
     def ask(self, told: Told) -> None:
         """Tell of a question before it is compiled."""
         self._tell(told, "ask")
 
     def answer(self, told: Told, answer: Plain) -> None:
-        """Tell how its compile ended, and wait until that is on disk."""
-        self._tell(told, "ask", {"kind": "answer", "number": told.number, "answer": answer})
+        """Tell how its compile ended. It is on disk when `confirm` has returned."""
+        with self._lock:
+            self._tell(told, "ask", _answered(told, answer))
+            if self._local is None:
+                self._unconfirmed.append((told, answer))
+
+    def confirm(self) -> None:
+        """Wait until all answers are on disk."""
+        with self._lock:
+            while self._unconfirmed:
+                try:
+                    count = len(self._own_socket().recv(len(self._unconfirmed)))
+                    if not count:
+                        raise ConnectionError("the other side has gone")
+                    del self._unconfirmed[:count]
+                except OSError:
+                    self._go_on_alone()
+                except BaseException:  # a signal's handler raised: who knows what was read
+                    self._go_on_alone()
+                    raise
 
     def ask_again(self, told: Told) -> None:
         """Tell that the program answered a question from a cache of its own."""
@@ -110,15 +129,17 @@ class Link:
     def _send(self, message: Plain) -> None:
         if self._socket is None:
             self._connect()
+        connection = self._own_socket()
+        body = json.dumps(message).encode()
+        connection.sendall(len(body).to_bytes(4, "big") + body)
+
+    def _own_socket(self) -> socket:
         connection = self._socket
         assert connection is not None
         if os.fstat(connection.fileno()).st_ino != self._inode:
             connection.detach()
             raise ConnectionError("the program closed our descriptor and uses its number")
-        body = json.dumps(message).encode()
-        connection.sendall(len(body).to_bytes(4, "big") + body)
-        if body.startswith(AWAITED) and not connection.recv(1):
-            raise ConnectionError("the other side has gone")
+        return connection
 
     def _connect(self) -> None:
         connection = socket(AF_UNIX, SOCK_STREAM)
@@ -129,6 +150,7 @@ class Link:
         self._send(_hello())
 
     def _go_on_alone(self) -> None:
+        """Write the corpus from here, and first what the other side may not have written."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -136,6 +158,15 @@ class Link:
         module = importlib.import_module("replay.listener")
         self._local = module.alone(self._capture)
         self._local.hear(_hello())
+        for told, answer in self._unconfirmed:
+            self._local.hear({"kind": "ask", **told._asdict()})
+            self._local.hear(_answered(told, answer))
+            self._known.add(told.number)
+        self._unconfirmed.clear()
+
+
+def _answered(told: Told, answer: Plain) -> Plain:
+    return {"kind": "answer", "number": told.number, "answer": answer}
 
 
 def _hello() -> Plain:

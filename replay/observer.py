@@ -80,6 +80,29 @@ class Observer:
             return  # it was lost when it started
         for link in self._links:
             link.answer(told, answer)
+        if not self._depth():
+            self._confirm()
+
+    def begin_batch(self) -> None:
+        """Compiles of this thread belong together from here on: nobody has their results yet."""
+        self._running.depth = self._depth() + 1
+
+    def end_batch(self) -> None:
+        """Somebody gets the results: see that they are on disk. Never raises."""
+        self._running.depth = self._depth() - 1
+        try:
+            if not self._depth():
+                self._confirm()
+        except Exception as error:  # noqa: BLE001  # the program's own result comes first
+            for link in self._links:
+                link.lose(error)
+
+    def _depth(self) -> int:
+        return getattr(self._running, "depth", 0)
+
+    def _confirm(self) -> None:
+        for link in self._links:
+            link.confirm()
 
     def _reuse(self, event: Any) -> None:  # noqa: ANN401  # of whichever compiler runs
         question = (event.ast, event.target, event.options, event.opts)

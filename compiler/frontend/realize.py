@@ -28,7 +28,7 @@ from compiler.frontend.storage import Array, Storage, as_source, release, rememb
 from compiler.frontend.symbolic import merged, numbers, plain
 from compiler.ir import DType, Node
 from compiler.kernel import Opt
-from compiler.observe import CompileReused, is_observed, notify
+from compiler.observe import CompileReused, batch, is_observed, notify
 from compiler.options import DEFAULT, CompileOptions
 from compiler.target import Target
 
@@ -81,7 +81,12 @@ def realize(values: Sequence[Value]) -> tuple[Value, ...]:
     wanted = [_below_reshapes(value) for value in values]
     found = {value: storage_of(value) for value in wanted}
     missing = [v for v, storage in found.items() if v.size != 0 and storage is None]
-    held = _compute(missing) if missing else {}
+    held: dict[Value, Storage] = {}
+    if missing and is_observed():
+        with batch():
+            held = _compute(missing)
+    elif missing:
+        held = _compute(missing)
     pairs = zip(values, wanted, strict=True)
     return tuple([_in_memory(value, held.get(base) or found[base]) for value, base in pairs])
 

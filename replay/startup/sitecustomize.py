@@ -24,17 +24,34 @@ WAITING = "compiler_observers"  # what `compiler.observe` looks for
 
 def wait_for_the_compiler() -> None:
     """Leave word where `compiler.observe` looks for it when it is imported."""
-    observers: list[Callable[[object], None]] = []
-
-    def record(event: object) -> None:
-        """What this needs is imported at the first event."""
-        if not observers:
-            observers.append(_observer())
-        observers[0](event)
-
     word = type(sys)(WAITING)
-    word.waiting = (record,)  # type: ignore[attr-defined]  # the module is made here
+    word.waiting = (_Waiting(),)  # type: ignore[attr-defined]  # the module is made here
     sys.modules[WAITING] = word
+
+
+class _Waiting:
+    """Stands for the observer, which is imported, with what it needs, at the first event."""
+
+    def __init__(self) -> None:
+        self._observers: list[Callable[[object], None]] = []
+
+    def __call__(self, event: object) -> None:
+        self._observer()(event)
+
+    def begin_batch(self) -> None:
+        getattr(self._observer(), "begin_batch", _nothing)()
+
+    def end_batch(self) -> None:
+        getattr(self._observer(), "end_batch", _nothing)()
+
+    def _observer(self) -> Callable[[object], None]:
+        if not self._observers:
+            self._observers.append(_observer())
+        return self._observers[0]
+
+
+def _nothing() -> None:
+    """What a stand-in does for an observer that could not be made."""
 
 
 def _observer() -> Callable[[object], None]:

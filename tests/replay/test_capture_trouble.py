@@ -5,9 +5,11 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -240,3 +242,45 @@ def test_a_kernel_that_was_built_before_anybody_listened_is_recorded_when_it_is_
     assert sizes(tmp_path / "corpus") == [23]
     with open_reader(tmp_path / "corpus") as reader:
         assert [item.record.provenance.occurrences for item in reader] == [2]
+
+
+def test_answers_that_nobody_confirmed_are_written_by_the_program_itself(tmp_path):
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(tmp_path / "socket"))
+    server.listen()
+
+    def hear_and_die():
+        connection, _ = server.accept()
+        heard = b""
+        while b'"kind": "answer"' not in heard:
+            heard += connection.recv(1 << 16)
+        connection.close()
+
+    other = threading.Thread(target=hear_and_die)
+    other.start()
+    with observing(Observer([Link(Capture(str(tmp_path), str(tmp_path / "c")))], {})):
+        (Tensor(np.ones(29, np.float32)) + 7).realize()
+        assert sizes(tmp_path / "c") == [29]
+    other.join()
+    server.close()
+    with open_reader(tmp_path / "c") as reader:
+        assert [item.record.status for item in reader] == [Status.FINISHED]
+
+
+def test_a_request_waits_for_its_kernels_once(tmp_path):
+    seen = []
+
+    class Watching(Observer):
+        def __call__(self, event):
+            seen.append(type(event).__name__)
+            super().__call__(event)
+
+        def end_batch(self):
+            super().end_batch()
+            seen.append(len(sizes(tmp_path / "c")))
+
+    first = Tensor(np.ones((31, 37), np.float32)).sum(axis=1)
+    with observing(Watching([Link(Capture(str(tmp_path), str(tmp_path / "c")))], {})):
+        (Tensor(np.ones((5, 31), np.float32)) @ (first * 2).contiguous()).realize()
+    assert seen[-1] == seen.count("CompileFinished")
+    assert [each for each in seen if isinstance(each, int)] == seen[-1:]
