@@ -24,9 +24,8 @@ with compiling(CompileOptions(search=search), search_cache="tuned"):
 """
 NO_TIMING = Patch(
     "compiler/bench/bench.py",
-    "    def __enter__(self)",
-    '    def times(self, *_: object, **__: object) -> object:\n        assert False, "it times"\n\n'
-    "    def __enter__(self)",
+    "found = [self._first(program) for program in programs]",
+    'raise AssertionError("it times")',
 )
 
 
