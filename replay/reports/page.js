@@ -14,7 +14,7 @@ const search = document.getElementById("search");
 const detail = document.getElementById("detail");
 const metricHead = document.getElementById("metric-head");
 const filter = {}; // field to value; `metric` to "name:helped", "name:hurt" or "name:affected"
-const texts = rows.map((row) => COLUMNS.map((column) => row[column] ?? "").join("\n").toLowerCase());
+let texts = null; // what is searched of each row, from the first search on
 let order = { column: null, down: false };
 let found = [];
 let page = 0;
@@ -59,6 +59,7 @@ function update() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const fixed = Object.entries(FIELDS).filter(([kind]) => filter[kind]);
   const metric = chosenMetric();
+  if (words.length) texts ??= rows.map((row) => COLUMNS.map((column) => row[column] ?? "").join("\n").toLowerCase());
   found = [];
   rows.forEach((row, number) => {
     if (fixed.some(([kind, column]) => String(row[column] ?? "") !== filter[kind])) return;
