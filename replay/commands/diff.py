@@ -12,6 +12,7 @@ from replay.diff import show_opts, unified
 from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
 from replay.outcome import Facet, Result
+from replay.reports.model import metrics_text
 from replay.session import Request, replay_corpus
 from replay.text import one_line, printable
 
@@ -44,6 +45,8 @@ def _lines(result: Result) -> list[str]:
     lines = [f"{result.kind} {result.key[:SHORT_KEY]} {one_line(result.name)} ({result.target})"]
     if result.reason:
         lines.append(f"reason: {result.reason}")
+    if result.excess:
+        lines.append(f"grew: {result.excess}")
     if result.machine_code:
         lines.append(f"machine code: {result.machine_code}")
     if result.stage:
@@ -51,6 +54,7 @@ def _lines(result: Result) -> list[str]:
     if result.old is not None and result.new is not None:
         for facet in result.facets:
             lines += _facet_lines(facet, result.old, result.new)
+    lines += [f"metric {line}" for line in metrics_text(result).splitlines()]
     if result.log:
         lines.append(result.log)
     return lines

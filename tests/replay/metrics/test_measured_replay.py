@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from programs import DIFFERENCE, DROP_AN_OPT, SPACING, make_corpus, patched, record_of, run
+from programs import DIFFERENCE, DROP_AN_OPT, SPACING, keys_of, make_corpus, patched, record_of, run
 
 POLICY = '[tool.replay]\nallow = ["same", "opts/exact", "code/exact"]\n'
 
@@ -74,3 +74,13 @@ def test_equal_machine_code_hurts_nothing(replay):
     assert code == 0
     assert report["machine_code"] == {"equal": 1}
     assert sum(each["affected"] for each in report["metrics"]) == 0
+
+
+def test_diff_shows_how_a_kernel_grew(capsys, tmp_path, corpus):
+    copy = patched(tmp_path / "copy", DROP_AN_OPT)
+    (key,) = keys_of(corpus)
+    words = ("diff", key, "--corpus", corpus, "--compiler", copy, "--mode", "free")
+    code, out, _ = run(capsys, *words, "--verify", "none", "--determinism", "none", "--jobs", "1")
+    assert code == 1
+    assert "grew: iterations " in out
+    assert any(line.startswith("metric iterations ") for line in out.splitlines())
