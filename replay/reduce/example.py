@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from compiler.ir import FLOAT32, INT32, Node, Op, print_node, toposort
 from compiler.kernel import Opt, format_opts
-from compiler.options import Scalar
+from corpus import Scalar
 from replay.reduce.signature import Question
 
 

@@ -18,7 +18,7 @@ from compiler import (
     unflatten,
 )
 from compiler.kernel import parse_opts
-from compiler.options import Scalar
+from corpus import Scalar
 from replay.stagewise import judged, judgement_of, runs_of, seed_of
 from replay.verify import verify
 
