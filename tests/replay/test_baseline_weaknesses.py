@@ -64,8 +64,8 @@ def test_w2_records_name_opts_so_their_order_in_the_compiler_does_not_matter(
 ):
     reorder = Patch(
         "compiler/kernel/opts/__init__.py",
-        "OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds, Tc)",
-        "OPTS = (Tc, Lds, NoLocals, Swap, PadTo, GroupTop, Group, Local, Unroll, Upcast)",
+        "OPTS = (Upcast, Unroll, Local, Group, GroupTop, PadTo, Swap, NoLocals, Lds, Keep, Tc)",
+        "OPTS = (Tc, Keep, Lds, NoLocals, Swap, PadTo, GroupTop, Group, Local, Unroll, Upcast)",
     )
     copy = patched(tmp_path / "copy", reorder)
     code, report, _ = replay(capsys, corpus, "--compiler", copy)

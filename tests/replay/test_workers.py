@@ -104,10 +104,11 @@ def test_a_sandboxed_worker_writes_nothing_outside_its_directory(tmp_path):
 
 
 def test_closing_early_leaves_no_worker(tmp_path):
+    before = set(children())  # other tests' helpers may still be ending
     answers = run_jobs([job("echo", n) for n in range(20)], CREW)
     next(answers)
     answers.close()
-    assert not list(children())
+    assert set(children()) <= before
 
 
 def test_no_worker_outlives_a_parent_that_is_killed(tmp_path):
