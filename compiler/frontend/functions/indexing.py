@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.errors import IndexingError, ShapeError
+from compiler.errors import DTypeError, IndexingError, ShapeError
 from compiler.frontend import graph
 from compiler.frontend.functions.elementwise import (
     add,
@@ -155,8 +155,10 @@ def _slice(item: slice, size: int) -> tuple[int, int, int]:
         return _symbolic_slice(item, size)
     try:
         start, stop, step = item.indices(size)
-    except (TypeError, ValueError) as error:
-        raise IndexingError(f"slice {item}: {error}") from None
+    except TypeError as error:
+        raise DTypeError(f"{item}: {error}") from None
+    except ValueError as error:  # a step of 0
+        raise ShapeError(f"{item} of an axis of size {size}: {error}") from None
     count = len(range(start, stop, step))
     if count == 0:
         return 0, 0, 1
@@ -175,9 +177,9 @@ def _symbolic_slice(item: slice, size: int) -> tuple[int, int, int]:
         step = 1 if item.step is None else _as_index(item.step)
         ends = [None if end is None else _as_index(end) for end in (item.start, item.stop)]
     except TypeError as error:
-        raise IndexingError(f"slice {item}: {error}") from None
+        raise DTypeError(f"{item}: {error}") from None
     if step == 0:
-        raise IndexingError(f"slice {item}: slice step cannot be zero")
+        raise ShapeError(f"{item} of an axis of size {size}: slice step cannot be zero")
     if step > 0:
         start, stop = _clamped(ends[0], size, 0), _clamped(ends[1], size, size)
         return start, start + _reach(stop - start, step), step
