@@ -47,12 +47,12 @@ class KernelChecker:
             device = open_device(target.backend)
         except DeviceError as error:
             return Checked(numerics=Numerics.SKIPPED, reason=str(error))
-        why = _why_unlike(device, target)
+        why = why_unlike_device(device, target)
         if why is not None:
             return Checked(numerics=Numerics.SKIPPED, reason=f"{why}, the kernel is only compiled")
         try:
             new = compile_kernel(ast, target, decode_options(record), decoded)
-            before = None if old is None else _as_it_was(new, old)
+            before = None if old is None else as_it_was(new, old)
             seed = sha256(record.ast.encode()).hexdigest()  # the same numbers on every backend
             verdict = verify(new, device, seed, old=before)
         except CompilerError as error:
@@ -101,7 +101,7 @@ def _owed(record: corpus.KernelRecord, device: Device, compiled: Compiled) -> st
     return sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:32]
 
 
-def _why_unlike(device: Device, target: Target) -> str | None:
+def why_unlike_device(device: Device, target: Target) -> str | None:
     """Why the device is not the one that `target` describes; older compilers know one profile."""
     judge: Callable[[Target], str | None] | None = getattr(device, "why_unlike", None)
     return None if judge is None else judge(target)
@@ -124,7 +124,7 @@ def open_ahead(payload: bytes) -> bytes:
     return b""
 
 
-def _as_it_was(new: Compiled, old: Artefact) -> Compiled:
+def as_it_was(new: Compiled, old: Artefact) -> Compiled:
     """The old kernel as a program of its own: the recorded source with the recorded launch."""
     launch = new.program.launch
     if old.launch is not None:

@@ -6,6 +6,7 @@ from enum import Enum
 import msgspec
 
 from replay.artefact import Artefact
+from replay.interval import Timing
 
 Number = int | float | None
 Pair = tuple[Number, Number]
@@ -85,6 +86,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     metrics: Mapping[str, Pair] = {}  # by name, of a kernel that differs
     elements: Mapping[str, int] = {}  # that it wrote: exact, bounded, undecided, or so far off
     of_bound: float | None = None  # the distance of the worst element in bounds, if it has one
+    timing: Timing | None = None  # new beside old, where that was asked for
     ast: str | None = None  # of a kernel that differs
     code: bytes | None = None  # both assemblies where they differ, see replay/assemblies.py
     excess: str | None = None  # by how much it exceeds what the policy lets a kernel grow

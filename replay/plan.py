@@ -46,6 +46,7 @@ class Plan:
     verify: Extent = Extent.CHANGED
     determinism: Extent = Extent.CHANGED
     across: bool = False  # run what is verified on the other backends, too
+    times: bool = False  # whether changed kernels are timed beside their old ones
     memory_driver: Path | None = None  # the simulator that checks what kernels do to memory
     max_changes: int | None = None
     time_budget_s: float | None = None

@@ -1,7 +1,8 @@
 """A whole replay: compile every record again, check what changed, run what must be run.
 
-Phases: compile (the old side first, if there is one), recheck in other processes, numerics. Each
-turns results into results, so that the counts add up whatever happens in between.
+Phases: compile (the old side first, if there is one), recheck in other processes, numerics, and
+memory and times where asked for. Each turns results into results, so that the counts add up
+whatever happens in between.
 """
 
 import time
@@ -29,6 +30,7 @@ from replay.plan import (
 )
 from replay.recompile import read
 from replay.subject import Detail, Refused
+from replay.timing import time_kernels
 from replay.wire import Done
 from replay.workers import Job, Reply
 
@@ -47,6 +49,8 @@ def replay(source: Source, plan: Plan, progress: Progress) -> Replayed:
             check_numbers(source, plan, found, progress)
         if plan.memory_driver is not None:
             check_memory(source, plan, found, progress)
+        if plan.times:
+            time_kernels(source, plan, found, progress)
     except KeyboardInterrupt:
         found.is_interrupted = True
     _account_for_the_rest(source, found)

@@ -52,6 +52,7 @@ class Request:
     determinism: Extent = Extent.CHANGED
     across: bool = False
     checks_memory: bool = False
+    times: bool = False
     jobs: int = 1
     limits: Limits = _LIMITS
     max_changes: int | None = None
@@ -127,6 +128,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
             verify=request.verify,
             determinism=request.determinism,
             across=request.across,
+            times=request.times,
             memory_driver=find_driver(crew.environ) if request.checks_memory else None,
             max_changes=request.max_changes,
             time_budget_s=request.time_budget_s,

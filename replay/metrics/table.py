@@ -27,6 +27,7 @@ class Needs(Enum):
 
     SOURCE = "source"
     CODE = "code"
+    RUN = "run"  # two runs beside each other, see replay/timing.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Facts:
     elements: int | None = None  # of all buffers that the kernel may write
     code: Code | None = None
     cycles: float | None = None
+    time: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,14 @@ class Metric:
     def meaning(self) -> str:
         """What it is, in one sentence."""
         return " ".join((self.measure.__doc__ or "").split())
+
+
+# --- of runs ---
+
+
+def time(facts: Facts) -> Number:
+    """Time of a run by `--time`, old = 1; 1 where its interval includes 1; times the old."""
+    return facts.time
 
 
 # --- of the source ---
@@ -183,6 +193,7 @@ _SOURCE, _CODE = Needs.SOURCE, Needs.CODE
 
 METRICS: tuple[Metric, ...] = (
     # in the order of reports: what decides how long a kernel runs comes first
+    Metric("time", "times the old", _LOWER, Needs.RUN, time),
     Metric("iterations", "iterations", _LOWER, _SOURCE, iterations),
     Metric("loads_per_element", "elements/element", _LOWER, _SOURCE, loads_per_element),
     Metric("cycles", "cycles", _LOWER, _CODE, cycles, is_static=True),

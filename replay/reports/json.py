@@ -64,6 +64,17 @@ class PairObject(_Object, frozen=True, kw_only=True):
     new: int | float | None
 
 
+class TimingObject(_Object, frozen=True, kw_only=True):
+    """The median of paired ratios, and an interval that holds it with this probability."""
+
+    ratio: float
+    low: float
+    high: float
+    coverage: float
+    rounds: Count
+    verdict: Annotated[str, Meta(description="`helped`, `hurt` or `undecided`")]
+
+
 class RecordObject(_Object, frozen=True, kw_only=True):
     key: Key
     name: str
@@ -83,6 +94,9 @@ class RecordObject(_Object, frozen=True, kw_only=True):
     cluster: int | None
     approved: str | None
     metrics: Annotated[dict[str, PairObject], Meta(description="metric to values, if it differs")]
+    timing: Annotated[
+        TimingObject | None, Meta(description="`--time`: new over old on this host")
+    ] = None
     excess: Annotated[str | None, Meta(description="how it grew beyond what the policy allows")]
     reason: str | None
     log: str
@@ -183,8 +197,15 @@ def _record(report: Report, result: Result) -> RecordObject:
         cluster=result.cluster,
         approved=result.approval,
         metrics={name: PairObject(old=a, new=b) for name, (a, b) in result.metrics.items()},
+        timing=_timing(result),
         excess=result.excess,
         reason=result.reason,
         log=result.log[-_SHOWN_LOG:],
         more=more_about(report, result),
     )
+
+
+def _timing(result: Result) -> TimingObject | None:
+    if result.timing is None:
+        return None
+    return TimingObject(**msgspec.structs.asdict(result.timing), verdict=result.timing.verdict)
