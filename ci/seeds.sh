@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Captures the seed corpus anew: the programs of seed_programs.py and the demo's model, on both targets.
+# Captures the seed corpora anew: the programs of seed_programs.py and the demo's model, on both targets, and a choice of the
+# kernels of all models in .models.
 # Review `git diff corpus/seeds` afterwards: it shows each kernel whose code changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,4 +13,11 @@ for target in llvm opencl; do
         "$bin/python" -m compiler.onnx .models/speechmos/dnsmos_models/model_v8.onnx --target "$target"
 done
 "$bin/replay" corpus export --corpus "$work/corpus" --text --share corpus/seeds/seeds.txt
-"$bin/replay" corpus stat --corpus corpus/seeds/seeds.txt
+for target in llvm opencl; do
+    "$bin/python" -m examples.models --corpus "$work/models" --target "$target"
+done
+"$bin/python" ci/model_seeds.py "$work/models" "$work/chosen" 900000
+"$bin/replay" corpus export --corpus "$work/chosen" --text --share corpus/seeds/models.txt
+for name in seeds models; do
+    "$bin/replay" corpus stat --corpus "corpus/seeds/$name.txt"
+done

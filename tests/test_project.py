@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,10 @@ def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert packed == set(tracked(*PACKAGES))
+
+
+def test_the_seeds_take_less_than_two_megabytes_in_git():
+    """Git keeps files compressed with zlib."""
+    seeds = sorted((ROOT / "corpus" / "seeds").glob("*.txt"))
+    assert [path.name for path in seeds] == ["models.txt", "seeds.txt"]
+    assert sum(len(zlib.compress(path.read_bytes())) for path in seeds) < 2_000_000
