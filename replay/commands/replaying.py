@@ -121,6 +121,9 @@ def _request(
     time_budget: float | None,
     policy: Path,
 ) -> Request:
+    if time and fresh is not None:
+        why = "a second capture runs nothing here; leave out --fresh or --time"
+        raise click.UsageError(f"--time: {why}")
     return Request(
         corpus=corpus_path,
         selection=selection_of(keys, only, target, test, limit),

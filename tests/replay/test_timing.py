@@ -53,3 +53,9 @@ def test_an_unchanged_corpus_times_nothing(capsys, corpus):
     report, record = replayed(capsys, corpus, "--time")
     assert record["timing"] is None
     assert not [note for note in report["notes"] if "timed" in note]
+
+
+def test_a_second_capture_cannot_be_timed(capsys, corpus):
+    code, _, err = run(capsys, "run", "--corpus", corpus, "--fresh", corpus, "--time")
+    assert code == 2
+    assert "leave out --fresh or --time" in err
