@@ -13,6 +13,7 @@ from replay.judge import with_numerics
 from replay.outcome import CHANGED, Facet, Outcome, Result
 from replay.plan import Extent, Plan, Progress, Replayed, Source, restored
 from replay.recompile import Mode
+from replay.recorded import replayed_opts
 from replay.wire import Call, Done
 from replay.workers import Job, Reply
 
@@ -80,7 +81,6 @@ def _check_jobs(
 ) -> Iterator[Job[Stored]]:
     for stored in source.stored(keys):
         record, result = stored.record, found.results[stored.key]
-        is_free = plan.mode is Mode.FREE or record.applied is None
-        opts = record.requested if is_free else record.applied
+        opts = replayed_opts(record, is_free=plan.mode is Mode.FREE)
         old = result.old if with_old and Facet.ARGUMENTS not in result.facets else None
         yield Job(stored, checking.call(record, opts, old))

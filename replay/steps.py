@@ -8,6 +8,7 @@ from compiler.kernel import Opt, parse_opts
 from corpus import KernelRecord
 from replay.codec import decode_ast, decode_options, decode_opts, decode_target
 from replay.errors import ReplayError, UsageError
+from replay.recorded import replayed_opts
 from replay.records import KIND
 from replay.subject import RefusedError
 
@@ -35,7 +36,7 @@ def explain_record(record: KernelRecord, how: How) -> Explained:
 
 def _opts(record: KernelRecord, how: How) -> tuple[Opt, ...] | None:
     if how.opts is None:
-        recorded = record.requested if record.applied is None else record.applied
+        recorded = replayed_opts(record)
         return None if recorded is None else decode_opts(recorded)
     try:
         return parse_opts(how.opts)

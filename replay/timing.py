@@ -12,6 +12,7 @@ from replay.interval import Timing
 from replay.outcome import CHANGED, Facet, Numerics, Result
 from replay.plan import Plan, Progress, Replayed, Source
 from replay.recompile import Mode
+from replay.recorded import replayed_opts
 from replay.records import KIND
 from replay.wire import Call, Done
 from replay.workers import Job, Reply, TimedOut
@@ -66,8 +67,7 @@ def _jobs(source: Source, plan: Plan, found: Replayed, keys: list[str]) -> Itera
     for stored in source.stored(keys):
         record, old = stored.record, found.results[stored.key].old
         if record.kind == KIND and old is not None:
-            is_free = plan.mode is Mode.FREE or record.applied is None
-            opts = record.requested if is_free else record.applied
+            opts = replayed_opts(record, is_free=plan.mode is Mode.FREE)
             yield Job(stored, Call("replay.stopwatch:measure", encode(Request(record, opts, old))))
 
 

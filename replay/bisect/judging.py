@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
-from corpus import KernelRecord, Opt, Stored
+from corpus import Stored
 from replay import checking
 from replay.artefact import Artefact
 from replay.bisect.search import Cell, Kind
@@ -16,6 +16,7 @@ from replay.errors import WorkerError
 from replay.judge import blank, with_numerics
 from replay.outcome import Numerics, Outcome
 from replay.recompile import Mode, call, read
+from replay.recorded import replayed_opts
 from replay.run import blank_reply
 from replay.subject import Refused
 from replay.wire import Done
@@ -67,19 +68,15 @@ class Judging:
     ) -> dict[str, Cell]:
         cells = {key: each for key, each in made.items() if isinstance(each, Cell)}
         crew = replace(crew, imports=(*crew.imports, "replay.checker"))
+        is_free = self.mode is Mode.FREE
         jobs = [
-            Job(each, checking.call(each.record, _opts(each.record, self.mode), None))
+            Job(each, checking.call(each.record, replayed_opts(each.record, is_free=is_free), None))
             for each in kernels
             if each.key not in cells
         ]
         for job, reply in run_jobs(jobs, crew):
             cells[job.tag.key] = _by_numbers(job.tag, reply)
         return cells
-
-
-def _opts(record: KernelRecord, mode: Mode) -> tuple[Opt, ...] | None:
-    is_free = mode is Mode.FREE or record.applied is None
-    return record.requested if is_free else record.applied
 
 
 def _made(stored: Stored, reply: Reply) -> Artefact | Cell:

@@ -11,8 +11,7 @@ from compiler.ir import Node
 from compiler.kernel import Opt, format_opt, format_opts
 from compiler.rules import Application
 from replay.blame.answer import Applied, Blamed, Step, Verdict
-from replay.blame.tracing import applied_of
-from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
+from replay.blame.tracing import applied_of, compile_traced
 from replay.stagewise import judged, runs_of
 from replay.subject import Refused, RefusedError, Where
 from replay.verify import Case
@@ -68,15 +67,7 @@ class _Examination:
 
     @classmethod
     def of(cls, record: corpus.KernelRecord) -> "_Examination":
-        opts = record.requested if record.applied is None else record.applied
-        trace: list[Application] = []
-        compiled = compile_kernel(
-            decode_ast(record),
-            decode_target(record),
-            decode_options(record),
-            decode_opts_for(record, opts),
-            trace=trace,
-        )
+        compiled, trace = compile_traced(record)
         return cls(compiled, trace, runs_of(compiled))
 
     def blame(self) -> Blamed:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from corpus import KernelRecord, Unreadable, open_reader, resolve_key
+from corpus import KernelRecord
 from replay import checking
 from replay.blame import examine, tracing
 from replay.blame.answer import Blamed, Difference
 from replay.errors import ReplayError
 from replay.outcome import Numerics
+from replay.recorded import read_record, replayed_opts
 from replay.records import KIND
 from replay.session import compiler_root
 from replay.subject import Checked, Refused
@@ -60,7 +61,7 @@ def blame(request: Request, environ: Mapping[str, str]) -> Answer:
         raise ReplayError(f"record {key[:12]}: does not compile: {blamed.error}")
     device = None
     if blamed.stage is None:
-        opts = record.requested if record.applied is None else record.applied
+        opts = replayed_opts(record)
         device = checking.read(_answer(checking.call(record, opts, None), crew, key))
     return Answer(key, record, blamed, device, _difference(request, environ, crew, key, record))
 
@@ -110,17 +111,10 @@ def _traced(crew: Crew, key: str, record: KernelRecord, shown: int | None) -> tr
 
 
 def _record(request: Request) -> tuple[str, KernelRecord]:
-    with open_reader(request.corpus) as reader:
-        key = resolve_key(reader, request.key)
-        item = reader.read(key)
-    if item is None or isinstance(item, Unreadable):
-        reason = item.reason if item else "gone"
-        raise ReplayError(f"record {key}: unreadable: {reason}; see `replay corpus check`")
-    if item.record.kind != KIND:
-        raise ReplayError(
-            f"record {key}: is of kind {item.record.kind!r}, only {KIND!r} has stages"
-        )
-    return key, item.record
+    key, record = read_record(request.corpus, request.key)
+    if record.kind != KIND:
+        raise ReplayError(f"record {key}: is of kind {record.kind!r}, only {KIND!r} has stages")
+    return key, record
 
 
 def _answer(job: Call, crew: Crew, key: str) -> bytes:

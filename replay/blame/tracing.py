@@ -11,6 +11,7 @@ from compiler.ir import print_node
 from compiler.rules import Application
 from replay.blame.answer import Applied
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
+from replay.recorded import replayed_opts
 from replay.subject import Refused, RefusedError, Where
 from replay.wire import Call
 
@@ -48,21 +49,26 @@ def read(payload: bytes) -> Traced | Refused:
 def trace(payload: bytes) -> bytes:
     """Answer for an encoded question."""
     question = _decode(payload)
-    record, found = question.record, list[Application]()
     try:
-        opts = record.requested if record.applied is None else record.applied
-        compiled = compile_kernel(
-            decode_ast(record),
-            decode_target(record),
-            decode_options(record),
-            decode_opts_for(record, opts),
-            trace=found,
-        )
+        compiled, found = compile_traced(question.record)
     except RefusedError as refusal:
         return _encode(Refused(refusal.where, refusal.error))
     except CompilerError as error:
         return _encode(Refused(Where.COMPILING, str(error)))
     return _encode(_traced(compiled, found, question.shown))
+
+
+def compile_traced(record: corpus.KernelRecord) -> tuple[Compiled, list[Application]]:
+    """A record compiled under the opts it had, and each application of an optional rule."""
+    found: list[Application] = []
+    compiled = compile_kernel(
+        decode_ast(record),
+        decode_target(record),
+        decode_options(record),
+        decode_opts_for(record, replayed_opts(record)),
+        trace=found,
+    )
+    return compiled, found
 
 
 def _traced(compiled: Compiled, found: Sequence[Application], shown: int | None) -> Traced:

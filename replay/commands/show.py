@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from corpus import KernelRecord, Unreadable, open_reader, resolve_key
+from corpus import KernelRecord
 from replay.commands.common import corpus_option, print_json, with_errors
 from replay.diff import show_opts
-from replay.errors import ReplayError, UsageError
+from replay.errors import UsageError
 from replay.invocation import Invocation
+from replay.recorded import read_record
 from replay.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -49,20 +50,15 @@ def command(
         raise UsageError("show: --opts, --trace and --rewrite-limit need --stages")
     if stages and as_json:
         raise UsageError("show: --stages prints no JSON; leave out --json")
-    with open_reader(corpus_path) as reader:
-        whole_key = resolve_key(reader, key)
-        item = reader.read(whole_key)
-    if item is None or isinstance(item, Unreadable):
-        reason = item.reason if item else "gone"
-        raise ReplayError(f"record {whole_key}: unreadable: {reason}; see `replay corpus check`")
+    whole_key, record = read_record(corpus_path, key)
     if stages:
         steps = import_module("replay.steps")  # the compiler: other uses do without
         how = steps.How(opts, rewrite_limit, traces=trace)
-        return _print_steps(steps.explain_record(item.record, how), invocation)
+        return _print_steps(steps.explain_record(record, how), invocation)
     if as_json:
-        print_json({"key": whole_key, **msgspec.to_builtins(item.record)})
+        print_json({"key": whole_key, **msgspec.to_builtins(record)})
         return 0
-    for line in _lines(whole_key, item.record):
+    for line in _lines(whole_key, record):
         click.echo(printable(line))
     return 0
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from corpus import KernelRecord, Unreadable, open_reader, resolve_key
+from corpus import KernelRecord
 from replay.codec import decode_ast, decode_opts
 from replay.errors import ReplayError
 from replay.lab import Lab
 from replay.plan import Progress
+from replay.recorded import read_record, replayed_opts
 from replay.records import FIRST_DEFAULTS, KIND
 from replay.reduce.example import Example
 from replay.reduce.script import script_of
@@ -74,20 +75,15 @@ def reduce(request: Request, environ: Mapping[str, str], progress: Progress) -> 
 
 
 def _record(request: Request) -> tuple[str, KernelRecord]:
-    with open_reader(request.corpus) as reader:
-        key = resolve_key(reader, request.key)
-        item = reader.read(key)
-    if item is None or isinstance(item, Unreadable):
-        reason = item.reason if item else "gone"
-        raise ReplayError(f"record {key}: unreadable: {reason}; see `replay corpus check`")
-    if item.record.kind != KIND:
-        raise ReplayError(f"record {key}: kind {item.record.kind!r}: only {KIND!r} is reduced")
-    return key, item.record
+    key, record = read_record(request.corpus, request.key)
+    if record.kind != KIND:
+        raise ReplayError(f"record {key}: kind {record.kind!r}: only {KIND!r} is reduced")
+    return key, record
 
 
 def _example(key: str, record: KernelRecord) -> Example:
     """The record's question under the opts it had."""
-    opts = record.requested if record.applied is None else record.applied
+    opts = replayed_opts(record)
     target = f"{record.target.backend}/{record.target.profile}"
     options = {name: value for name, value in record.options.items() if name in FIRST_DEFAULTS}
     try:

@@ -24,8 +24,10 @@ def tensor_core(draft: Draft) -> Draft:
     matching = tuple(CoreMatching).index(draft.options.core_matching)
     for place, core in _cores(draft, use):
         opt = request(draft.kernel, draft.target, (_LAST_CHOICE, place, matching, use))
-        after = draft.attempt(opt) if isinstance(opt, Tc) else None
-        if after is not None and isinstance(opt, Tc):
+        if isinstance(opt, str):
+            continue  # why not
+        after = draft.attempt(opt)
+        if after is not None:
             return after if _fills_registers(draft, core) else _more_tiles(after, opt)
     return draft
 
