@@ -1,5 +1,8 @@
 """Small corpora for tests: kernels made by the compiler, recorded as a capture records them."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -11,6 +14,7 @@ from replay.cli import main
 from replay.codec import finished_fields, started_record
 from replay.patched import Patch, copy_compiler
 
+ROOT = Path(__file__).parents[2]
 ROW_SUMS = """ir 1
 %0 = BUFFER float32 slot=0 size={rows}
 %1 = BUFFER float32 slot=1 size={all}
@@ -30,6 +34,22 @@ DIFFERENCE = """ir 1
 %7 = SINK void %6 axes=(g0:{size})
 """
 
+TRIPLE = """ir 1
+%0 = BUFFER float32 slot=0 size=4
+%1 = BUFFER float32 slot=1 size=4
+%2 = LOAD float32 %1 view=[(4):(1)]
+%3 = CONST float32 value=0x1.8000000000000p+1 view=none
+%4 = MUL float32 %2 %3
+%5 = STORE void %0 %4 view=[(4):(1)]
+%6 = SINK void %5 axes=(g0:4)
+"""
+PADDED = """ir 1
+%0 = BUFFER float32 slot=0 size=100
+%1 = BUFFER float32 slot=1 size=64
+%2 = LOAD float32 %1 view=[(10,10):(8,1)+-9?(1:9,1:7)]
+%3 = STORE void %0 %2 view=[(10,10):(10,1)]
+%4 = SINK void %3 axes=(g0:10,g1:10)
+"""
 RENDER = "source = backend.render(program, name, arguments, target)"
 
 
@@ -42,6 +62,16 @@ def after_rendering(*statements):
 SWAP_SUB = after_rendering(r"source = re.sub(r'(fsub .*) (%\w+), (%\w+)', r'\1 \3, \2', source)")
 RENAME = after_rendering(r"source = re.sub(r'%sub(\d+)', r'%minus\1', source)")
 SPACING = after_rendering("source = source.replace(' = fsub', '  = fsub')")
+WRONG_RULE = Patch(
+    "compiler/rules/algebra.py",
+    "    value = constant_of(node.src[1])\n    if value == 1:",
+    "    value = constant_of(node.src[1])\n    if value == 1 or value == 3.0:",
+)
+WRONG_PASS = Patch(
+    "compiler/passes/gates.py",
+    "return b.where(_spread(b, gate, count), value, b.const(node.dtype, 0))",
+    "return value",
+)
 DROP_AN_OPT = Patch(
     "compiler/compile.py",
     "return scheduled(kernel, target, options)",
@@ -110,3 +140,20 @@ def run(capsys, *words):
     code = main([str(word) for word in words])
     out, err = capsys.readouterr()
     return code, out, err
+
+
+def replay_in(directory, *words):
+    """`replay` in a process of its own, in a directory."""
+    command = [sys.executable, "-m", "replay.cli", *[str(word) for word in words]]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=directory, env=environ, capture_output=True, text=True, check=False
+    )
+
+
+def capture_in(directory, program):
+    """Capture the kernels of a program in `directory`/corpus."""
+    (directory / "program.py").write_text(program)
+    words = ("capture", "--corpus", "corpus", "--", sys.executable, "program.py")
+    done = replay_in(directory, *words)
+    assert done.returncode == 0, done.stderr

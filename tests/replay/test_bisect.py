@@ -10,26 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import DIFFERENCE, SPACING, make_corpus, record_of, run
+from programs import DIFFERENCE, SPACING, TRIPLE, WRONG_RULE, make_corpus, record_of, run
 
 from replay.bisect import Cell, Found, Kind, Search, read_history
-from replay.patched import Patch
 
 ROOT = Path(__file__).parents[2]
-TRIPLE = """ir 1
-%0 = BUFFER float32 slot=0 size=4
-%1 = BUFFER float32 slot=1 size=4
-%2 = LOAD float32 %1 view=[(4):(1)]
-%3 = CONST float32 value=0x1.8000000000000p+1 view=none
-%4 = MUL float32 %2 %3
-%5 = STORE void %0 %4 view=[(4):(1)]
-%6 = SINK void %5 axes=(g0:4)
-"""
-WRONG_RULE = Patch(
-    "compiler/rules/algebra.py",
-    "    value = constant_of(node.src[1])\n    if value == 1:",
-    "    value = constant_of(node.src[1])\n    if value == 1 or value == 3.0:",
-)
 PLANTED, SPACED, BROKEN = "multiply by one faster", "spaces", "broken"
 
 

@@ -4,37 +4,23 @@ import json
 import subprocess
 
 import pytest
-from programs import DIFFERENCE, ROW_SUMS, SWAP_SUB, make_corpus, patched, record_of, run
+from programs import (
+    DIFFERENCE,
+    PADDED,
+    ROW_SUMS,
+    SWAP_SUB,
+    TRIPLE,
+    WRONG_PASS,
+    WRONG_RULE,
+    make_corpus,
+    patched,
+    record_of,
+    run,
+)
 
 from replay.blame.examine import first_bad
 from replay.patched import Patch
 
-TRIPLE = """ir 1
-%0 = BUFFER float32 slot=0 size=4
-%1 = BUFFER float32 slot=1 size=4
-%2 = LOAD float32 %1 view=[(4):(1)]
-%3 = CONST float32 value=0x1.8000000000000p+1 view=none
-%4 = MUL float32 %2 %3
-%5 = STORE void %0 %4 view=[(4):(1)]
-%6 = SINK void %5 axes=(g0:4)
-"""
-PADDED = """ir 1
-%0 = BUFFER float32 slot=0 size=100
-%1 = BUFFER float32 slot=1 size=64
-%2 = LOAD float32 %1 view=[(10,10):(8,1)+-9?(1:9,1:7)]
-%3 = STORE void %0 %2 view=[(10,10):(10,1)]
-%4 = SINK void %3 axes=(g0:10,g1:10)
-"""
-WRONG_RULE = Patch(
-    "compiler/rules/algebra.py",
-    "    value = constant_of(node.src[1])\n    if value == 1:",
-    "    value = constant_of(node.src[1])\n    if value == 1 or value == 3.0:",
-)
-WRONG_PASS = Patch(
-    "compiler/passes/gates.py",
-    "return b.where(_spread(b, gate, count), value, b.const(node.dtype, 0))",
-    "return value",
-)
 WRONG_OPT = Patch(
     "compiler/kernel/opts/cut.py",
     "outer_kind, origin, step * inner_size)",

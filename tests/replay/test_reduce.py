@@ -5,12 +5,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import ROW_SUMS, before_compiling, keys_of, make_corpus, patched, record_of
+from programs import (
+    PADDED,
+    ROW_SUMS,
+    WRONG_PASS,
+    WRONG_RULE,
+    before_compiling,
+    keys_of,
+    make_corpus,
+    patched,
+    record_of,
+)
 
 from compiler import parse_node
 from compiler.ir import Op, toposort
 from compiler.kernel import parse_opts
-from replay.patched import Patch
 from replay.reduce import Signature
 from replay.reduce.example import Example
 from replay.reduce.reducers import REDUCERS
@@ -18,13 +27,6 @@ from replay.reduce.shrink import shrink
 from replay.reduce.signature import site_of_traceback
 
 ROOT = Path(__file__).parents[2]
-PADDED = """ir 1
-%0 = BUFFER float32 slot=0 size=100
-%1 = BUFFER float32 slot=1 size=64
-%2 = LOAD float32 %1 view=[(10,10):(8,1)+-9?(1:9,1:7)]
-%3 = STORE void %0 %2 view=[(10,10):(10,1)]
-%4 = SINK void %3 axes=(g0:10,g1:10)
-"""
 TWO_RESULTS = """ir 1
 %0 = BUFFER float64 slot=0 size=96
 %1 = BUFFER float64 slot=2 size=128
@@ -41,16 +43,6 @@ TWO_RESULTS = """ir 1
 %12 = STORE void %10 %11 view=[(8,12,16):(12,1,0)]
 %13 = SINK void %9 %12 axes=(g0:8,g1:12,r0:16)
 """
-WRONG_RULE = Patch(
-    "compiler/rules/algebra.py",
-    "    value = constant_of(node.src[1])\n    if value == 1:",
-    "    value = constant_of(node.src[1])\n    if value == 1 or value == 3.0:",
-)
-WRONG_PASS = Patch(
-    "compiler/passes/gates.py",
-    "return b.where(_spread(b, gate, count), value, b.const(node.dtype, 0))",
-    "return value",
-)
 ABORTS = before_compiling(
     "import os",
     "if any(node.op.name == 'REDUCE' for node in toposort(ast)): os.abort()",

@@ -1,18 +1,13 @@
 """Kernels whose opts were searched for: captured with what was found, replayed without a search."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from programs import capture_in, replay_in
 
 from corpus import Stored, open_reader
 from replay.patched import Patch, copy_compiler
 
-ROOT = Path(__file__).parents[2]
-REPLAY = (sys.executable, "-m", "replay.cli")
 PROGRAM = """
 import numpy as np
 from compiler import CompileOptions, SearchOptions, Tensor, compiling
@@ -29,21 +24,11 @@ NO_TIMING = Patch(
 )
 
 
-def run(*words, cwd):
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [str(word) for word in (*REPLAY, *words)]
-    return subprocess.run(
-        command, cwd=cwd, env=environ, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
     """A directory with a corpus of one searched kernel."""
     directory = tmp_path_factory.mktemp("searched")
-    (directory / "program.py").write_text(PROGRAM)
-    done = run("capture", "--corpus", "corpus", "--", sys.executable, "program.py", cwd=directory)
-    assert done.returncode == 0, done.stderr
+    capture_in(directory, PROGRAM)
     return directory
 
 
@@ -70,10 +55,10 @@ def test_the_record_asks_for_a_search_and_holds_what_was_found(captured):
 def test_a_replay_of_it_times_nothing(captured, tmp_path, mode):
     tree = copy_compiler(tmp_path, [NO_TIMING])
     report = tmp_path / "report.json"
-    done = run(
+    done = replay_in(
+        captured,
         *("run", "--corpus", "corpus", "--compiler", tree, "--mode", mode, "--no-skip"),
         *("--verify", "all", "--report", f"json:{report}"),
-        cwd=captured,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = json.loads(report.read_text())["records"]

@@ -1,17 +1,11 @@
 """Kernels of symbolic sizes from the frontend: captured once, verified at several values."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from programs import capture_in, replay_in
 
 from corpus import Stored, open_reader
 from replay.patched import Patch, copy_compiler
 
-ROOT = Path(__file__).parents[2]
-REPLAY = (sys.executable, "-m", "replay.cli")
 PROGRAM = """
 import numpy as np
 from compiler import Tensor, Variable, jit
@@ -29,21 +23,11 @@ STUCK = Patch(
 )
 
 
-def run(*words, cwd):
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [str(word) for word in (*REPLAY, *words)]
-    return subprocess.run(
-        command, cwd=cwd, env=environ, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
     """A directory with a corpus of the program's kernel."""
     directory = tmp_path_factory.mktemp("symbolic")
-    (directory / "program.py").write_text(PROGRAM)
-    done = run("capture", "--corpus", "corpus", "--", sys.executable, "program.py", cwd=directory)
-    assert done.returncode == 0, done.stderr
+    capture_in(directory, PROGRAM)
     return directory
 
 
@@ -56,7 +40,7 @@ def test_one_record_holds_the_variable_and_its_range(captured):
 
 
 def test_the_record_is_verified_at_several_values(captured):
-    done = run("verify", "--corpus", "corpus", cwd=captured)
+    done = replay_in(captured, "verify", "--corpus", "corpus")
     assert done.returncode == 0, done.stdout
     assert "1 bounded" in done.stdout or "1 exact" in done.stdout
 
@@ -65,6 +49,6 @@ def test_the_record_is_verified_at_several_values(captured):
 def test_a_kernel_that_is_right_for_one_value_alone_is_wrong(captured):
     copy_compiler(captured / "tree", (STUCK,))
     words = ("run", "--corpus", "corpus", "--compiler", "tree", "--verify", "all", "--no-skip")
-    done = run(*words, cwd=captured)
+    done = replay_in(captured, *words)
     assert done.returncode == 1
     assert "batch=16" in done.stdout
