@@ -7,7 +7,7 @@ from compiler.backends import Backend, Launch, Program, arguments_of, find_backe
 from compiler.compiled import Compiled
 from compiler.errors import CompilerError, DTypeError, IllegalOptError, IRError, OptionError
 from compiler.estimates import estimates
-from compiler.ir import FLOAT64, Node, Spec, toposort, verify
+from compiler.ir import CORES, FLOAT64, Node, Spec, find_core, toposort, verify
 from compiler.kernel import (
     Kernel,
     Lowered,
@@ -22,7 +22,7 @@ from compiler.kernel import (
     to_nodes,
 )
 from compiler.observe import CompileFailed, CompileFinished, CompileStarted, notify
-from compiler.options import DEFAULT, CompileOptions
+from compiler.options import ANY_CORE, DEFAULT, CompileOptions
 from compiler.passes import run_pipeline
 from compiler.rules import Application, Builder
 from compiler.target import Target
@@ -71,6 +71,10 @@ def _check_types(ast: object, target: object, options: object, opts: object) -> 
         raise OptionError(f"target is {target!r:.60}: use a Target, find_target knows them by name")
     if not isinstance(options, CompileOptions):
         raise OptionError(f"options are {options!r:.60}: use CompileOptions")
+    core = options.schedule.core
+    if core != ANY_CORE and find_core(core) is None:
+        known = " ".join([each.name for each in CORES])
+        raise OptionError(f"option schedule.core is {core!r}: use {ANY_CORE} or one of {known}")
     if opts is not None and not isinstance(opts, tuple):
         raise IllegalOptError(f"opts are {opts!r:.60}: use a tuple of opts, or None for a choice")
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from compiler.errors import OptionError
-from compiler.ir import CORES, AxisKind, Core, find_core
+from compiler.ir import AxisKind, Core
 from compiler.kernel.cores import Use
 from compiler.kernel.heuristics.draft import Draft
 from compiler.kernel.opts import Local, Tc, Upcast
@@ -36,9 +35,6 @@ def _cores(draft: Draft, use: Use) -> Iterator[tuple[int, Core]]:
     """The cores to try, each with its number. Of any, only those that see whole operands: one that
     cuts them short gives other results, and has to be asked for."""
     name = draft.options.core
-    if name != ANY_CORE and find_core(name) is None:
-        known = " ".join([core.name for core in CORES])
-        raise OptionError(f"option schedule.core is {name!r}: use {ANY_CORE} or one of {known}")
     for place, core in enumerate(cores_of(draft.target, use)):
         if core.name == name or (name == ANY_CORE and core.sees is None):
             yield place, core

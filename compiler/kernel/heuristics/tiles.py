@@ -94,7 +94,7 @@ def _beyond(draft: Draft, size: int, most: int) -> list[int]:
     Not for a masked access: every lane would have a condition of its own, ten times as slow.
     """
     lanes = draft.options.vector_lanes
-    return [width for width in range(lanes, most + 1, lanes) if width < size + lanes]
+    return list(range(lanes, min(most + 1, size + lanes), lanes))
 
 
 def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> Iterator[_Worth]:
