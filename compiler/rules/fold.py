@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import DType, Kind, Node, Number, Op, const, truncated_div, wrap
 from compiler.rules.builder import Builder, Constants, Rule
+from compiler.rules.fused import fused
 
 _CAST, _BITCAST, _WHERE, _SHL, _SHR = Op.CAST, Op.BITCAST, Op.WHERE, Op.SHL, Op.SHR
+_MULACC = Op.MULACC
 
 _CONST, _SPLAT = Op.CONST, Op.SPLAT
 
@@ -43,6 +45,8 @@ def _evaluate(op: Op, source: DType, target: DType, values: list[Number]) -> Num
     if op is _WHERE:
         return values[1] if values[0] else values[2]
     if source.kind is Kind.FLOAT:
+        if op is _MULACC:
+            return fused(target, *values)
         function = _FLOAT.get(op)
     else:
         function = (_BOOL if source.kind is Kind.BOOL else _INT).get(op)
@@ -166,6 +170,7 @@ _INT: Mapping[Op, Callable[..., Number]] = {
     Op.ADD: lambda a, b: a + b,
     Op.SUB: lambda a, b: a - b,
     Op.MUL: lambda a, b: a * b,
+    Op.MULACC: lambda a, b, c: a * b + c,
     Op.IDIV: truncated_div,
     Op.MOD: _mod,
     Op.NEG: lambda a: -a,

@@ -169,11 +169,14 @@ def count_nonzero(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Val
 
 
 def softmax(x: Value, axis: Axes = -1) -> Value:
-    """e ** x over its sum along the axis, of x less its maximum."""
+    """e ** x over its sum along the axis, of x less its maximum.
+
+    Times the reciprocal of the sum, which costs a row one division: one rounding more.
+    """
     result = as_float(x).dtype
     wide = graph.cast(x, dtypes.accumulator(result))
     e = _shifted_exp(wide, axis)
-    y = divide(e, _fold(Op.ADD, e, axis, keepdims=True))
+    y = multiply(e, divide(1.0, _fold(Op.ADD, e, axis, keepdims=True)))
     known(y, (wide,), lambda g, y: _softmax_gradient(g, y, axis))
     return graph.cast(y, result)
 

@@ -83,6 +83,11 @@ class Expr:
         """A constant of this dtype."""
         return Expr(_operand(self.node.dtype, value), self.builder)
 
+    def times_plus(self, factor: "Expr | float", term: "Expr | float") -> "Expr":
+        """self * factor + term, rounded once."""
+        src = (self.node, _operand(self.node.dtype, factor), _operand(self.node.dtype, term))
+        return Expr(self.builder.build(Op.MULACC, self.node.dtype, src), self.builder)
+
     def cast(self, dtype: DType) -> "Expr":
         return Expr(self.builder.cast(self.node, dtype), self.builder)
 
