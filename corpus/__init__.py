@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from corpus.baseline import Added, Side, differing_fields, without_provenance
+    from corpus.baseline import Added, Side, differing_fields
     from corpus.encoding import decode_record, digest_of_body, encode_record
     from corpus.errors import (
         ChangedCorpusError,
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 # A name is imported when it is first asked for: a captured program and the command that captures it
 # need the writer alone, and pay for nothing else.
 _MODULES = {
-    "baseline": "Added Side differing_fields without_provenance",
+    "baseline": "Added Side differing_fields",
     "encoding": "decode_record digest_of_body encode_record",
     "errors": (
         "ChangedCorpusError CorpusError DamagedCorpusError EmptyCorpusError "
@@ -170,5 +170,4 @@ __all__ = [
     "resolve_key",
     "select",
     "stat_corpus",
-    "without_provenance",
 ]

@@ -10,11 +10,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-import msgspec
-
 from corpus.encoding import MAX_OCCURRENCES, Value, decode_record, seal, unseal
 from corpus.errors import SelectionError, UnreadableError
-from corpus.record import KernelRecord, Provenance, Status
+from corpus.record import KernelRecord, Status
 
 
 class Added(Enum):
@@ -95,12 +93,6 @@ def differing_fields(one: KernelRecord, other: KernelRecord) -> tuple[str, ...]:
         for name in KernelRecord.__struct_fields__
         if name != "provenance" and getattr(one, name) != getattr(other, name)
     )
-
-
-def without_provenance(record: KernelRecord) -> KernelRecord:
-    """Leave out where a record comes from, as for sharing it; its count stays."""
-    origin = Provenance(occurrences=record.provenance.occurrences)
-    return msgspec.structs.replace(record, provenance=origin)
 
 
 def _is_started(key: str, value: bytes) -> bool:

@@ -27,7 +27,7 @@ from corpus.writer import Writer
 _BATCH = 256
 
 Change = Callable[[KernelRecord], KernelRecord]
-"""A change to each record on its way out, as `without_provenance`. It may change the key."""
+"""A change to each record on its way out. It may change the key."""
 
 
 class Form(Enum):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,10 +28,15 @@ from corpus import (
     prune_corpus,
     repair_corpus,
     stat_corpus,
-    without_provenance,
 )
 from replay.commands.common import corpus_option, print_json, showing_progress, with_errors
+from replay.environment import without_capture
+from replay.errors import UsageError
+from replay.invocation import Invocation
 from replay.text import one_line
+
+if TYPE_CHECKING:
+    from replay.share import Shared
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 20
@@ -173,24 +179,59 @@ def _report_conflicts(conflicts: Sequence[Conflict], unreadable: Sequence[Unread
 @click.argument("place")
 @corpus_option
 @click.option("--text", is_flag=True, help="Write the text form, for review.")
-@click.option("--share", is_flag=True, help="Leave out where records come from.")
+@click.option("--share", is_flag=True, help="Replace names and constants, leave out origins.")
+@click.option("--jobs", type=click.IntRange(1, 512), help="With --share: workers.")
+@click.pass_obj
 @with_errors
-def export(place: str, corpus_path: Path, *, text: bool, share: bool) -> int:
+def export(
+    invocation: Invocation,
+    place: str,
+    corpus_path: Path,
+    jobs: int | None,
+    *,
+    text: bool,
+    share: bool,
+) -> int:
     """Write a corpus to one file, or to the URL of an object store, as s3://bucket/kernels.
 
-    A store gets an object for each record that it lacks; none is written twice. Exit code 1 if
-    some records could not be read, or a store has other answers.
+    A store gets an object for each record that it lacks; none is written twice. With --share the
+    kernels are compiled anew without names, constants and origins, and replayed. Exit code 1 if
+    some records could not be read or shared, or a store has other answers.
     """
+    if jobs is not None and not share:
+        raise UsageError("export: --jobs is for --share; nothing else is compiled")
     if _URL in place:
         return _push(corpus_path, place, is_plain=not (text or share))
     path = Path(place)
     form = Form.TEXT if text or path.suffix == ".txt" else Form.BINARY
+    if share:
+        return _share(corpus_path, path, form, invocation, jobs)
     with open_reader(corpus_path) as reader:
-        done = export_corpus(reader, path, form=form, change=without_provenance if share else None)
+        done = export_corpus(reader, path, form=form)
     for item in done.unreadable:
         click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
     click.echo(f"{done.records} records to {path}")
     return 1 if done.unreadable else 0
+
+
+def _share(
+    corpus_path: Path, path: Path, form: Form, invocation: Invocation, jobs: int | None
+) -> int:
+    sharing = import_module("replay.share")  # what compiles: the other commands do without
+    workers = import_module("replay.workers")
+    environ = without_capture(invocation.environ)
+    crew = workers.Crew(environ=environ, size=jobs or workers.cores())
+    with open_reader(corpus_path) as reader, showing_progress() as progress:
+        done: Shared = sharing.share_corpus(reader, path, crew, form=form, progress=progress)
+    for item in done.unreadable:
+        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    for each in done.left_out:
+        click.echo(f"left out {each.key[:SHORT_KEY]}: {one_line(each.reason)}")
+    joined = f", {done.joined} more became equal to one of them" if done.joined else ""
+    ended = f", {done.ended} end their compile as before" if done.ended else ""
+    click.echo(f"{done.records} records to {path}{joined}")
+    click.echo(f"replayed: {done.same} same{ended}")
+    return 1 if done.unreadable or done.left_out else 0
 
 
 def _push(corpus_path: Path, url: str, *, is_plain: bool) -> int:
