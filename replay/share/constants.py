@@ -30,7 +30,8 @@ def replaced(
     """
     if not dtype.is_float:
         places = sorted({*_whole_landmarks(), *(abs(int(value)) for value in kept)})
-        return {**_spread_both_signs(map(int, values), places)}
+        whole = _spread_both_signs(map(int, values), places)
+        return {value: whole[int(value)] for value in values}
     numbers = {value: _number(dtype, float(value)) for value in values}
     moved = _spread_both_signs(numbers.values(), _float_landmarks(dtype))
     return {value: _float(dtype, moved[number]) for value, number in numbers.items()}
