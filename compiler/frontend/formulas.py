@@ -40,7 +40,27 @@ def known(result: Value, inputs: tuple[Value, ...], *rules: Rule) -> Value:
 
 def known_slope(result: Value, x: Value, slope: Callable[[Value, Value], Value]) -> Value:
     """`result`, whose elements are functions of those of `x` with the derivative `slope(x, y)`."""
-    return known(result, (x,), lambda g, y: graph.elementwise(Op.MUL, g, slope(x, y)))
+    return known(result, (x,), lambda g, y: weighed(g, slope(x, y)))
+
+
+def weighed(g: Value, slope: Value) -> Value:
+    """The gradient times a slope of its shape, see `zero_kept`."""
+    return zero_kept(g, graph.elementwise(Op.MUL, g, slope))
+
+
+def zero_kept(g: Value, part: Value) -> Value:
+    """What the gradient `g` becomes, `part`; but 0 and not NaN where `g` is 0.
+
+    An element that counts for nothing passes nothing on, though its slope be infinite. Only a NaN
+    is replaced: the gradient of `part` is needed where `g` is 0, and finite, too.
+    """
+    if g.kind is Kind.CONST:
+        return part
+    zeros = graph.full(0, g.dtype, g.shape, g.device)
+    is_nothing = graph.elementwise(Op.EQ, g, zeros)
+    is_lost = graph.elementwise(Op.AND, is_nothing, graph.elementwise(Op.NE, part, part))
+    none = graph.full(0, part.dtype, part.shape, part.device)
+    return graph.elementwise(Op.WHERE, is_lost, none, part)
 
 
 def formula_of(value: Value) -> Formula | None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 from compiler.frontend import dtypes, graph
-from compiler.frontend.formulas import known, known_slope
+from compiler.frontend.formulas import known, known_slope, weighed
 from compiler.frontend.functions.elementwise import (
     abs_,
     add,
@@ -143,8 +143,8 @@ def _atan2(y: Value, x: Value) -> Value:
     return known(
         copysign(where(signbit(x), turned, angle), y),
         (y, x),
-        lambda g, _: multiply(g, divide(x, add(square(x), square(y)))),
-        lambda g, _: negative(multiply(g, divide(y, add(square(x), square(y))))),
+        lambda g, _: weighed(g, divide(x, add(square(x), square(y)))),
+        lambda g, _: negative(weighed(g, divide(y, add(square(x), square(y))))),
     )
 
 

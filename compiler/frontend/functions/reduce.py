@@ -3,7 +3,7 @@
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
-from compiler.frontend.formulas import known
+from compiler.frontend.formulas import known, weighed
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.functions.elementwise import (
     add,
@@ -20,6 +20,7 @@ from compiler.frontend.functions.elementwise import (
 )
 from compiler.frontend.functions.floats import as_float, exp, log, sqrt
 from compiler.frontend.graph import Shape, Value
+from compiler.frontend.operands import broadcast_to
 from compiler.frontend.shapes import Axes, as_axes, as_axis, as_number
 from compiler.frontend.symbolic import BoundSize, is_symbolic, maximum
 from compiler.ir import BOOL, FLOAT64, INT64, DType, Op
@@ -182,8 +183,9 @@ def softmax(x: Value, axis: Axes = -1) -> Value:
 
 
 def _softmax_gradient(g: Value, y: Value, axis: Axes) -> Value:
-    shares = multiply(g, y)
-    return subtract(shares, multiply(y, _fold(Op.ADD, shares, axis, keepdims=True)))
+    shares = weighed(g, y)
+    total = broadcast_to(_fold(Op.ADD, shares, axis, keepdims=True), y.shape)
+    return subtract(shares, weighed(total, y))
 
 
 def _shifted_exp(x: Value, axis: Axes) -> Value:
@@ -201,7 +203,8 @@ def log_softmax(x: Value, axis: Axes = -1) -> Value:
 
 
 def _log_softmax_gradient(g: Value, y: Value, axis: Axes) -> Value:
-    return subtract(g, multiply(exp(y), _fold(Op.ADD, g, axis, keepdims=True)))
+    total = broadcast_to(_fold(Op.ADD, g, axis, keepdims=True), y.shape)
+    return subtract(g, weighed(total, exp(y)))
 
 
 def logsumexp(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
@@ -212,8 +215,12 @@ def logsumexp(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
     base = where(isinf(greatest), constant(greatest, 0.0), greatest)  # inf - inf is NaN
     total = _fold(Op.ADD, exp(subtract(wide, base)), axis, keepdims=True)
     y = add(log(total), base)
-    known(y, (wide,), lambda g, y: multiply(g, exp(subtract(wide, y))))
+    known(y, (wide,), lambda g, y: _logsumexp_gradient(g, y, wide))
     return graph.cast(_drop(y, x, axis, keepdims=keepdims), result)
+
+
+def _logsumexp_gradient(g: Value, y: Value, x: Value) -> Value:
+    return weighed(broadcast_to(g, x.shape), exp(subtract(x, y)))
 
 
 def _drop(value: Value, x: Value, axis: Axes, *, keepdims: bool) -> Value:

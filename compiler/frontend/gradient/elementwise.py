@@ -4,10 +4,10 @@ A rule gets the gradient and the value. None: the source does not change the val
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from compiler.frontend import graph
-from compiler.frontend.formulas import Rule
+from compiler.frontend.formulas import Rule, weighed, zero_kept
 from compiler.frontend.functions.elementwise import (
     add,
     constant,
@@ -52,7 +52,7 @@ def _power_by_base(g: Value, value: Value) -> Value:
     """b * a ** (b - 1), and 0 for an exponent of 0, also where a is 0."""
     a, b = value.src
     slope = multiply(b, graph.elementwise(Op.POW, a, subtract(b, 1.0)))
-    return multiply(g, where(equal(b, 0.0), _zero(b), slope))
+    return weighed(g, where(equal(b, 0.0), _zero(b), slope))
 
 
 def _power_by_exponent(g: Value, value: Value) -> Value:
@@ -60,7 +60,24 @@ def _power_by_exponent(g: Value, value: Value) -> Value:
     a, b = value.src
     is_flat = logical_and(equal(a, 0.0), greater(b, 0.0))
     base = where(is_flat, constant(a, 1.0), a)
-    return multiply(g, where(is_flat, _zero(a), multiply(value, log(base))))
+    return weighed(g, where(is_flat, _zero(a), multiply(value, log(base))))
+
+
+def _by_factor(place: int) -> Rule:
+    """Times the other factor. Sums of products stay as they are, and fast: 0 * inf is NaN there."""
+
+    def rule(g: Value, value: Value) -> Value:
+        other = value.src[1 - place]
+        is_repeated = Kind.EXPAND in (value.src[0].kind, value.src[1].kind)
+        is_summed = g.kind is Kind.EXPAND and is_repeated
+        return multiply(g, other) if is_summed else weighed(g, other)
+
+    return rule
+
+
+def _steep(slope: Callable[[Value], Value]) -> tuple[Rule]:
+    """Of one source: times a slope, which may be infinite or NaN."""
+    return (lambda g, y: weighed(g, slope(y)),)
 
 
 def _scaled(g: Value, scale: float) -> Value:
@@ -69,16 +86,14 @@ def _scaled(g: Value, scale: float) -> Value:
 
 RULES: Mapping[Op, tuple[Rule | None, ...]] = {
     Op.NEG: (lambda g, y: negative(g),),
-    Op.SQRT: (lambda g, y: divide(g, multiply(y, 2.0)),),
-    Op.EXP2: (lambda g, y: multiply(g, _scaled(y, _LN_2)),),
-    Op.LOG2: (lambda g, y: divide(g, _scaled(y.src[0], _LN_2)),),
-    Op.SIN: (lambda g, y: multiply(g, cos(y.src[0])),),
-    Op.COS: (lambda g, y: negative(multiply(g, sin(y.src[0]))),),
-    Op.TAN: (lambda g, y: multiply(g, add(square(y), 1.0)),),
-    Op.TANH: (lambda g, y: multiply(g, subtract(1.0, square(y))),),
-    Op.ERF: (
-        lambda g, y: multiply(g, _scaled(exp(negative(square(y.src[0]))), _TWO_OVER_ROOT_PI)),
-    ),
+    Op.SQRT: (lambda g, y: zero_kept(g, divide(g, multiply(y, 2.0))),),
+    Op.EXP2: _steep(lambda y: _scaled(y, _LN_2)),
+    Op.LOG2: (lambda g, y: zero_kept(g, divide(g, _scaled(y.src[0], _LN_2))),),
+    Op.SIN: _steep(lambda y: cos(y.src[0])),
+    Op.COS: _steep(lambda y: negative(sin(y.src[0]))),
+    Op.TAN: _steep(lambda y: add(square(y), 1.0)),
+    Op.TANH: _steep(lambda y: subtract(1.0, square(y))),
+    Op.ERF: _steep(lambda y: _scaled(exp(negative(square(y.src[0]))), _TWO_OVER_ROOT_PI)),
     Op.TRUNC: (None,),
     Op.FLOOR: (None,),
     Op.CEIL: (None,),
@@ -87,10 +102,10 @@ RULES: Mapping[Op, tuple[Rule | None, ...]] = {
     Op.BITCAST: (None,),
     Op.ADD: (lambda g, y: g, lambda g, y: g),
     Op.SUB: (lambda g, y: g, lambda g, y: negative(g)),
-    Op.MUL: (lambda g, y: multiply(g, y.src[1]), lambda g, y: multiply(g, y.src[0])),
+    Op.MUL: (_by_factor(0), _by_factor(1)),
     Op.FDIV: (
-        lambda g, y: divide(g, y.src[1]),
-        lambda g, y: negative(multiply(g, divide(y, y.src[1]))),
+        lambda g, y: zero_kept(g, divide(g, y.src[1])),
+        lambda g, y: negative(weighed(g, divide(y, y.src[1]))),
     ),
     Op.MAX: (lambda g, y: _of_the_winner(g, y, 0), lambda g, y: _of_the_winner(g, y, 1)),
     Op.MIN: (lambda g, y: _of_the_winner(g, y, 0), lambda g, y: _of_the_winner(g, y, 1)),
@@ -101,8 +116,8 @@ RULES: Mapping[Op, tuple[Rule | None, ...]] = {
         lambda g, y: where(y.src[0], _zero(g), g),
     ),
     Op.MULACC: (
-        lambda g, y: multiply(g, y.src[1]),
-        lambda g, y: multiply(g, y.src[0]),
+        _by_factor(0),
+        _by_factor(1),
         lambda g, y: g,
     ),
 }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import prod
 
 from compiler.frontend import graph
-from compiler.frontend.formulas import Rule
+from compiler.frontend.formulas import Rule, weighed
 from compiler.frontend.functions.elementwise import constant, divide, equal, multiply, where
 from compiler.frontend.functions.scan import cumprod
 from compiler.frontend.gradient.movement import total
@@ -40,7 +40,7 @@ def _product(g: Value, y: Value) -> Value:
     slopes = graph.permute(
         graph.reshape(others, turned.shape), tuple([order.index(axis) for axis in range(x.ndim)])
     )
-    return multiply(_again(g, y), slopes)
+    return weighed(_again(g, y), slopes)
 
 
 def _reversed(rows: Value) -> Value:
