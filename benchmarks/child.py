@@ -16,8 +16,12 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def environment() -> dict[str, str]:
-    """This process's, with NumPy's BLAS at its best on one thread and this checkout importable."""
-    environ = {name: value for name, value in os.environ.items() if name not in _TUNING}
+    """This process's, with NumPy's BLAS at its best on one thread and this checkout importable.
+
+    Byte code is kept, as where a package is installed: compiling it is no part of any command.
+    """
+    dropped = (*_TUNING, "PYTHONDONTWRITEBYTECODE")
+    environ = {name: value for name, value in os.environ.items() if name not in dropped}
     environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environ.get("PYTHONPATH"))))
     return environ

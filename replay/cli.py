@@ -3,12 +3,17 @@
 To add a command: a module in replay/commands with a `command`, and a line in COMMANDS.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys
-from collections.abc import Sequence
 
 from replay.launch import launch
+
+TYPE_CHECKING = False  # importing it would keep the program of a capture waiting
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("demo", "replay.commands.demo", "Show the main job end to end on a real model."),

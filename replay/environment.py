@@ -5,8 +5,13 @@ the capturing process listens and the corpus that records go to. PYTHONPATH lead
 our start-up file. Both are set by `replay capture` alone, and taken out again for our own workers.
 """
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
+
+TYPE_CHECKING = False  # importing it would take longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 VARIABLE = "KERNEL_REPLAY_CAPTURE"
 STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")

@@ -1,20 +1,25 @@
 """Starts the program of a capture before anything of weight is imported.
 
 The program and the rest of `replay capture` then begin side by side, and most of what a capture
-costs happens while the program is busy with its own start.
+costs happens while the program is busy with its own start. So this imports modules written in C:
+`signal` and `contextlib` alone take as long as Python's own start.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import signal
 from _socket import AF_UNIX, SOCK_STREAM, socket
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from types import FrameType
 
 from replay.environment import Capture, with_capture
+
+TYPE_CHECKING = False  # importing it would take longer than all of this
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping, Sequence
+    from types import FrameType
+else:
+    import _signal as signal
 
 _BACKLOG = 1024
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
@@ -59,10 +64,7 @@ class Program:
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
         self.server.close()
-        with suppress(OSError):
-            for name in os.listdir(self.capture.directory):
-                os.unlink(os.path.join(self.capture.directory, name))
-            os.rmdir(self.capture.directory)
+        _remove(self.capture.directory)
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         """What would end us is for the program to decide."""
@@ -103,7 +105,18 @@ def _new_directory(environ: Mapping[str, str]) -> str:
     for place in places:
         directory = os.path.join(place, name)
         if place and len(os.fsencode(directory)) < _MAX_SOCKET_BYTES - len("/socket"):
-            with suppress(OSError):
+            try:
                 os.mkdir(directory, 0o700)
-                return directory
+            except OSError:
+                continue  # the next place may do
+            return directory
     raise FileNotFoundError(errno.ENOENT, "no place for a socket; set TMPDIR to a short path")
+
+
+def _remove(directory: str) -> None:
+    try:
+        for name in os.listdir(directory):
+            os.unlink(os.path.join(directory, name))
+        os.rmdir(directory)
+    except OSError:
+        return  # whoever took it away has done the work

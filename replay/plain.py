@@ -5,7 +5,9 @@ there already, and nothing else of weight. The names are the fields of `corpus.K
 options are all there are, for `codec` leaves out those that are as they first were.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import lru_cache
 from importlib import import_module
 
 from compiler import Compiled, CompileOptions, Target, flatten
@@ -30,13 +32,17 @@ def plain_question(
     """The fields of a record that are known when a compile begins."""
     return {
         "ast": print_node(ast),
-        "target": plain_target(target),
-        "options": flatten(options),
+        "target": _plain_target(target),
+        "options": _plain_options(options),
         "requested": None if opts is None else plain_opts(opts),
     }
 
 
-def plain_target(target: Target) -> Plain:
+# A program compiles for a target or two, under few options. What these return is not to be changed.
+
+
+@lru_cache(maxsize=64)
+def _plain_target(target: Target) -> Plain:
     """A target with all that is known of what it can do."""
     capabilities = target.capabilities
     return {
@@ -46,6 +52,11 @@ def plain_target(target: Target) -> Plain:
             field.name: _scalar(getattr(capabilities, field.name)) for field in fields(capabilities)
         },
     }
+
+
+@lru_cache(maxsize=64)
+def _plain_options(options: CompileOptions) -> Mapping[str, object]:
+    return flatten(options)
 
 
 def plain_device(target: Target) -> dict[str, str]:

@@ -7,37 +7,45 @@ differs is where two compiles parted. It depends on the graphs alone.
 
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, filterfalse, islice
 from operator import attrgetter
 
-from compiler.ir import Node, Op, operands, toposort
+from compiler.ir import DType, Node, Op, attr_nodes, toposort
 
 MARK = "s"  # as replay/records.py knows them
 
 _HEX_DIGITS = 15
-_CONST = Op.CONST
+_CONST, _INIT, _PROGRAM = Op.CONST, Op.INIT, Op.PROGRAM
 _NAMES = {op: op.name for op in Op}
 _SCALARS = frozenset((int, str, type(None)))
 _key = attrgetter("op", "dtype", "attr")
 _source = attrgetter("src")
 
+_Head = tuple[Op, DType, tuple[object, ...]]
+"""What a node is apart from its operands; of a CONST, apart from its value too."""
+
+
+class _Numbers(dict[_Head, int]):
+    """Numbers for heads, in the order in which they are first asked for."""
+
+    def __missing__(self, head: _Head) -> int:
+        number = self[head] = len(self)
+        return number
+
 
 def stage_digests(stages: Iterable[tuple[str, Node]]) -> tuple[tuple[str, str], ...]:
     """Pair the name of each stage with the digest of its graph and of those before it."""
-    named = tuple(stages)
-    nodes = toposort(*[root for _, root in named])
     numbers: dict[Node, int] = {}
-    heads: dict[object, int] = {}
+    heads = _Numbers()
     found: list[tuple[str, str]] = []
     digest = sha256()
-    for name, root in named:
+    for name, root in stages:
         if root not in numbers:
-            first = len(numbers)
-            new = nodes[first : nodes.index(root, first) + 1]
-            numbers.update(zip(new, range(first, len(nodes)), strict=False))
+            new = list(filterfalse(numbers.__contains__, order_of(root)))
+            numbers.update(zip(new, range(len(numbers), len(numbers) + len(new)), strict=True))
             digest.update(_digested(new, numbers, heads))
         here = digest.copy()
         here.update(_bytes([numbers[root]]))
@@ -45,36 +53,41 @@ def stage_digests(stages: Iterable[tuple[str, Node]]) -> tuple[tuple[str, str], 
     return tuple(found)
 
 
-def _digested(nodes: list[Node], numbers: dict[Node, int], heads: dict[object, int]) -> bytes:
+def order_of(root: Node) -> Sequence[Node]:
+    """`toposort(root)`; of a PROGRAM, whose instructions are in order, without a walk."""
+    if root.op is not _PROGRAM:
+        return toposort(root)
+    order: dict[Node, None] = {}
+    for node in root.src:
+        if node.op is _INIT:
+            order[node.src[0]] = None  # an accumulator, which is no instruction
+        order[node] = None
+    order[root] = None
+    return tuple(order)
+
+
+def _digested(nodes: list[Node], numbers: dict[Node, int], heads: _Numbers) -> bytes:
     """All that `nodes` are, as bytes: what they are apart from their operands gets a number too.
 
     Loops that run inside of Python's own functions: there are thousands of nodes in a kernel.
     """
-    keys = list(map(_key, nodes))
-    texts: list[str] = []
-    for key, node in dict(zip(keys, nodes, strict=True)).items():
-        if key not in heads:
-            heads[key] = len(heads)
-            texts.append(_head(node))
+    known = len(heads)
+    tape = [*map(heads.__getitem__, map(_key, nodes))]
+    texts = [_head(*head) for head in islice(heads, known, None)]
     constants = [repr(node.attr[0]) for node in nodes if node.op is _CONST]  # -0.0 == 0.0 == False
     sources = list(map(_source, nodes))
-    sizes = [size for node in nodes if node.attr for size in operands(node)[len(node.src) :]]
-    tape = [
-        *map(heads.__getitem__, keys),
-        *map(len, sources),
-        *map(numbers.__getitem__, chain.from_iterable(sources)),
-        *map(numbers.__getitem__, sizes),
-    ]
+    sizes = [size for node in nodes if node.below is not node.src for size in attr_nodes(node)]
+    tape += map(len, sources)
+    tape += map(numbers.__getitem__, chain(chain.from_iterable(sources), sizes))
     return "".join([*texts, *constants]).encode() + _bytes([len(nodes), len(sizes), *tape])
 
 
-def _head(node: Node) -> str:
+def _head(op: Op, dtype: DType, attr: tuple[object, ...]) -> str:
     """A node without its operands, on a line: no attribute holds a newline."""
-    attr = node.attr
-    if node.op is _CONST:
+    if op is _CONST:
         attr = attr[1:]  # its value is told apart for each node
     plain = [value if type(value) in _SCALARS else _plain(value) for value in attr]
-    return f"{_NAMES[node.op]} {node.dtype.name} {plain}\n"
+    return f"{_NAMES[op]} {dtype.name} {plain}\n"
 
 
 def _plain(value: object) -> object:

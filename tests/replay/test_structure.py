@@ -10,10 +10,10 @@ import pytest
 from programs import DIFFERENCE, ROW_SUMS, record_of
 
 from compiler import compile_kernel, find_target, parse_node, print_node
-from compiler.ir import FLOAT32, Op, const, intern
+from compiler.ir import FLOAT32, Op, const, intern, toposort
 from replay.artefact import Artefact
 from replay.diff import first_stage_that_differs
-from replay.structure import stage_digests
+from replay.structure import order_of, stage_digests
 
 TEXT = ROW_SUMS.format(rows=3, columns=12, all=36)
 
@@ -44,6 +44,17 @@ def test_the_same_compile_gives_the_same_digests_in_another_process_and_after_ot
     compile_kernel(parse_node(DIFFERENCE.format(size=4)), find_target("llvm"))
     stages = compile_kernel(parse_node(TEXT), find_target("llvm")).stages
     assert done.stdout == f"{stage_digests((stage.name, stage.node) for stage in stages)}\n"
+
+
+def test_digests_are_those_that_older_records_hold():
+    assert digest(parse_node(TEXT)) == ["s4bfc53452a7c06e"]
+
+
+@pytest.mark.parametrize("backend", ["llvm", "opencl"])
+def test_a_program_is_in_the_order_of_a_walk(backend):
+    program = compile_kernel(parse_node(TEXT), find_target(backend)).stages[-1].node
+    assert program.op is Op.PROGRAM
+    assert list(order_of(program)) == toposort(program)
 
 
 @pytest.mark.parametrize(
