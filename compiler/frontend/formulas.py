@@ -7,7 +7,6 @@ of mathematics is short and exact. The function that makes such a value says her
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 from compiler.frontend import graph
 from compiler.frontend.graph import Kind, Value
@@ -27,14 +26,11 @@ class Formula:
     rules: tuple[Rule, ...]
 
 
-_known: WeakKeyDictionary[Value, Formula] = WeakKeyDictionary()  # filled by `known` alone
-
-
 def known(result: Value, inputs: tuple[Value, ...], *rules: Rule) -> Value:
     """`result`, of which the gradient is now known by these rules, one for each input."""
     assert len(inputs) == len(rules)
     if result.kind is not Kind.CONST and result not in inputs:  # equal constants are one value
-        _known[result] = Formula(inputs, rules)
+        result.formula = Formula(inputs, rules)
     return result
 
 
@@ -65,4 +61,4 @@ def zero_kept(g: Value, part: Value) -> Value:
 
 def formula_of(value: Value) -> Formula | None:
     """What is known about `value` as a whole."""
-    return _known.get(value)
+    return value.formula  # type: ignore[no-any-return]  # only `known` sets it

@@ -7,12 +7,12 @@ its view in `view_of` if it moves elements.
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from compiler.frontend.symbolic import (
     NONE,
@@ -53,9 +53,13 @@ class Kind(Enum):
     CONTIGUOUS = auto()  # the source, but computed by a kernel of its own; arg: None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class Value:
-    """One node of the lazy graph. Made by the constructors of this module alone."""
+    """One node of the lazy graph. Made by the constructors of this module alone.
+
+    What it says never changes; a frozen one takes four times as long to make. The last two fields
+    are notes about it.
+    """
 
     kind: Kind
     dtype: DType
@@ -64,6 +68,8 @@ class Value:
     arg: Arg
     device: str
     bindings: Bindings  # the variables in its shape and below, with their values
+    storage: Any = field(default=None, init=False)  # what holds its elements; see storage.remember
+    formula: Any = field(default=None, init=False)  # what its gradient is; see formulas.known
 
     def __repr__(self) -> str:
         name = self.arg.name if self.kind is Kind.ELEMENTWISE else self.kind.name
@@ -78,8 +84,23 @@ class Value:
         return len(self.shape)
 
 
-_table: WeakValueDictionary[tuple[Any, ...], Value] = WeakValueDictionary()
-_lock = threading.Lock()  # two threads would otherwise intern two equal values
+class _Entry(ref[Value]):
+    """A value in the table, as long as somebody else holds it."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+_table: dict[tuple[Any, ...], _Entry] = {}
+# Two threads would otherwise intern two equal values. A value may die, and be forgotten, at any
+# time, also while its thread is here.
+_lock = threading.RLock()
+
+
+def _forget(entry: _Entry) -> None:
+    with _lock:
+        if _table.get(entry.key) is entry:  # and not a newer one
+            del _table[entry.key]
 
 
 def _intern(
@@ -87,14 +108,26 @@ def _intern(
 ) -> Value:
     key = (kind, dtype, shape, src, arg, device)
     with _lock:
-        found = _table.get(key)
+        known = _table.get(key)
+        found = None if known is None else known()
         if found is None:
-            bindings = _bindings(shape, src)
-            found = _table[key] = Value(kind, dtype, shape, src, arg, device, bindings)
+            found = Value(kind, dtype, shape, src, arg, device, _bindings(shape, src))
+            entry = _table[key] = _Entry(found, _forget)
+            entry.key = key
         return found
 
 
 def _bindings(shape: Shape, src: tuple[Value, ...]) -> Bindings:
+    for value in src:
+        if value.bindings is not NONE:
+            return _all_bindings(shape, src)
+    for size in shape:
+        if type(size) is not int:
+            return _all_bindings(shape, src)
+    return NONE
+
+
+def _all_bindings(shape: Shape, src: tuple[Value, ...]) -> Bindings:
     parts = [value.bindings for value in src if value.bindings is not NONE]
     parts.extend([size.bindings for size in shape if isinstance(size, BoundSize)])
     return merged(parts) if parts else NONE
@@ -140,10 +173,12 @@ def count(shape: Shape, dtype: DType, device: str) -> Value:
 
 def elementwise(op: Op, *src: Value) -> Value:
     """`op` of equally shaped values on one device; dtypes as docs/ir.md asks for."""
-    assert all(value.shape == src[0].shape for value in src)
-    assert all(value.device == src[0].device for value in src)
+    first = src[0]
+    for value in src[1:]:
+        assert value.shape == first.shape
+        assert value.device == first.device
     dtype = BOOL if op in COMPARISONS else src[-1].dtype
-    return _intern(Kind.ELEMENTWISE, dtype, src[0].shape, src, op, src[0].device)
+    return _intern(Kind.ELEMENTWISE, dtype, first.shape, src, op, first.device)
 
 
 def cast(value: Value, dtype: DType) -> Value:

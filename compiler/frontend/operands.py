@@ -50,30 +50,45 @@ def require_values(what: str, *operands: object) -> None:
 
 def align(*operands: Operand) -> tuple[Value, ...]:
     """The operands, of which at least one is a value, with one dtype and one shape."""
-    dtype, values = _with_one_dtype(operands)
-    shape = broadcast(*[value.shape for value in values])
-    return tuple([broadcast_to(graph.cast(value, dtype), shape) for value in values])
+    device = device_of(operands)
+    typed = _typed(operands, device)
+    dtype = _one_dtype(operands, typed)
+    shape = broadcast(*[value.shape for value in typed if value is not None])
+    found: list[Value] = []
+    for operand, value in zip(operands, typed, strict=True):
+        if value is None:
+            found.append(graph.full(operand, dtype, shape, device))  # type: ignore[arg-type]  # a number
+        else:
+            found.append(broadcast_to(graph.cast(value, dtype), shape))
+    return tuple(found)
 
 
 def common_dtype(*operands: Operand) -> DType:
     """The dtype that `align` brings the operands to."""
-    return _with_one_dtype(operands)[0]
+    return _one_dtype(operands, _typed(operands, device_of(operands)))
 
 
-def _with_one_dtype(operands: Sequence[Operand]) -> tuple[DType, list[Value]]:
-    device = device_of(operands)
-    typed = {i: as_value(x, device) for i, x in enumerate(operands) if not is_number(x)}
-    numbers = [x for x in operands if is_number(x)]
-    found = [value.dtype for value in typed.values()]
+def _typed(operands: Sequence[Operand], device: str) -> list[Value | None]:
+    """The operands that have a dtype of their own; None for numbers."""
+    return [
+        operand
+        if isinstance(operand, Value)
+        else None
+        if is_number(operand)
+        else as_value(operand, device)
+        for operand in operands
+    ]
+
+
+def _one_dtype(operands: Sequence[Operand], typed: Sequence[Value | None]) -> DType:
+    found = [value.dtype for value in typed if value is not None]
     dtype = found[0]
     for other in found[1:]:
         dtype = dtypes.promote(dtype, other)
-    for number in numbers:
-        dtype = dtypes.with_number(dtype, number)
-    values = []
-    for i, operand in enumerate(operands):
-        values.append(graph.full(operand, dtype, (), device) if is_number(operand) else typed[i])
-    return dtype, values
+    for operand, value in zip(operands, typed, strict=True):
+        if value is None:
+            dtype = dtypes.with_number(dtype, operand)  # type: ignore[arg-type]  # a number
+    return dtype
 
 
 def device_of(operands: Sequence[object]) -> str:
@@ -81,14 +96,14 @@ def device_of(operands: Sequence[object]) -> str:
 
     Raises DeviceError if there are two, DTypeError if none of the operands is a tensor.
     """
-    found = dict.fromkeys(value.device for value in operands if isinstance(value, Value))
-    if len(found) > 1:
-        listed = " and ".join(found)
-        raise DeviceError(f"operands are on {listed}: bring them together with .to(device)")
+    found = [operand.device for operand in operands if isinstance(operand, Value)]
     if not found:
         listed = " and ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"operands {listed}: none of them is a tensor")
-    return next(iter(found))
+    if found.count(found[0]) < len(found):
+        listed = " and ".join(dict.fromkeys(found))
+        raise DeviceError(f"operands are on {listed}: bring them together with .to(device)")
+    return found[0]
 
 
 def broadcast_to(value: Value, shape: Shape) -> Value:

@@ -15,7 +15,7 @@ Axes: TypeAlias = int | Sequence[int] | None
 
 def as_int(value: object, what: str) -> int:
     """`value` as an int. Raises DTypeError naming `what` for anything that is not an integer."""
-    if isinstance(value, BoundSize):
+    if type(value) is int or isinstance(value, BoundSize):
         return value
     try:
         return index(value)  # type: ignore[arg-type]  # what has no __index__ raises
@@ -62,6 +62,8 @@ def as_axes(axes: Axes, ndim: int) -> tuple[int, ...]:
 
 def broadcast(*shapes: Shape) -> Shape:
     """The shape in which all meet. Raises ShapeError naming the shapes."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     ndim = max([len(shape) for shape in shapes], default=0)
     result = [1] * ndim
     for shape in shapes:

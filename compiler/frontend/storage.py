@@ -3,7 +3,6 @@
 import sys
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy.typing as npt
 
@@ -49,12 +48,11 @@ class Storage:
 
 
 _OWN_REFERENCES = 2  # in `release`: its variable, and the argument of getrefcount
-_computed: WeakKeyDictionary[Value, Storage] = WeakKeyDictionary()  # filled by `remember` alone
 
 
 def remember(value: Value, storage: Storage) -> None:
     """Note that `storage` holds the elements of `value`: no kernel computes it again."""
-    _computed[value] = storage
+    value.storage = storage
 
 
 def release(value: Value, held: dict[Value, Storage]) -> Buffer | None:
@@ -63,7 +61,7 @@ def release(value: Value, held: dict[Value, Storage]) -> Buffer | None:
     Its device memory, if nobody else (another thread, say) has got hold of it by now.
     """
     storage = held.pop(value)
-    _computed.pop(value, None)
+    value.storage = None
     return storage.buffer if sys.getrefcount(storage) <= _OWN_REFERENCES else None
 
 
@@ -71,7 +69,7 @@ def storage_of(value: Value) -> Storage | None:
     """The memory that holds the elements of `value` row by row, if there is any."""
     if value.kind is Kind.SOURCE:
         return value.arg  # type: ignore[no-any-return]  # arg is typed by Kind
-    return _computed.get(value)
+    return value.storage  # type: ignore[no-any-return]  # only `remember` sets it
 
 
 def from_array(array: Array, device: str) -> Value:

@@ -1,6 +1,7 @@
 """The lazy graph: equal expressions are one object, and no walk recurses."""
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -30,6 +31,34 @@ def test_values_nobody_holds_are_forgotten():
     value = weakref.ref(graph.elementwise(Op.SQRT, source()))
     gc.collect()
     assert value() is None
+
+
+def test_values_that_threads_make_and_drop_are_one_while_somebody_holds_them():
+    x, wrong = source(), []
+
+    def work():
+        for _ in range(300):
+            held = [graph.reshape(x, shape) for shape in ((12,), (2, 6), (6, 2))]
+            again = [graph.reshape(x, shape) for shape in ((12,), (2, 6), (6, 2))]
+            wrong.extend([a for a, b in zip(held, again, strict=True) if a is not b])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert graph.reshape(x, (2, 6)) is graph.reshape(x, (2, 6))
+
+
+def test_what_is_known_of_a_value_dies_with_it():
+    value = graph.elementwise(Op.SQRT, source())
+    value.storage, value.formula = object(), object()
+    del value
+    gc.collect()
+    again = graph.elementwise(Op.SQRT, source())
+    assert again.storage is None
+    assert again.formula is None
 
 
 def test_moves_that_move_nothing_are_the_value_itself():

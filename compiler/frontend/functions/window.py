@@ -208,6 +208,8 @@ def _padding(padding: Padding, dims: int) -> Pairs:
 
 
 def _pad(x: Value, pairs: Pairs, filler: Number) -> Value:
+    if all(pair == (0, 0) for pair in pairs):
+        return x
     widths = ((0, 0),) * (x.ndim - len(pairs)) + pairs
     return movement.pad(x, widths, constant_values=filler)
 

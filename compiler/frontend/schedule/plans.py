@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from compiler.frontend.graph import Value, toposort
+from compiler.frontend.graph import Value
 from compiler.frontend.schedule.build import Built, MemoryOf
 from compiler.frontend.schedule.split import split
 from compiler.frontend.symbolic import NONE, formulas, in_ir
@@ -33,9 +33,8 @@ def plan(
     roots: Sequence[Value], memory_of: MemoryOf, *, keeps_rows: bool = True
 ) -> tuple[Built, ...]:
     """What `split` gives for these roots."""
-    order = toposort(roots, lambda value: memory_of(value) is not None)
-    places = {value: place for place, value in enumerate(order)}
-    form = (keeps_rows, _form(order, roots, places, memory_of))
+    order, places, lines = _walk(roots, memory_of)
+    form = (keeps_rows, lines, tuple([places[root] for root in roots]))
     with _lock:
         known = _plans.get(form)
         if known is not None:
@@ -55,22 +54,40 @@ def _step(built: Built, places: dict[Value, int]) -> _Step:
     return _Step(built.ast, tuple([places[value] for value in built.buffers]), built.outputs)
 
 
-def _form(
-    order: Sequence[Value], roots: Sequence[Value], places: dict[Value, int], memory_of: MemoryOf
-) -> Hashable:
-    """Equal for graphs that differ in nothing but where their elements lie."""
+def _walk(
+    roots: Sequence[Value], memory_of: MemoryOf
+) -> tuple[list[Value], dict[Value, int], Hashable]:
+    """Every value down to those in memory, sources first, its place, and the form of them all.
+
+    Forms are equal for graphs that differ in nothing but where their elements lie.
+    """
+    order: list[Value] = []
+    places: dict[Value, int] = {}
     memories: dict[Hashable, int] = {}
     lines: list[Hashable] = []
-    for value in order:
+    stack = list(reversed(roots))
+    while stack:  # iterative: graphs are deeper than Python's stack
+        value = stack[-1]
+        if value in places:
+            stack.pop()
+            continue
         memory = memory_of(value)
         if memory is None:
-            sources = tuple([places[source] for source in value.src])
+            sources = value.src
+            missing = [source for source in sources if source not in places]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
             shape, arg = _independent(value)
-            lines.append((value.kind, value.dtype, shape, arg, sources, value.device))
+            below = tuple([places[source] for source in sources])
+            lines.append((value.kind, value.dtype, shape, arg, below, value.device))
         else:
             number = memories.setdefault(memory, len(memories))
             lines.append((value.dtype, _independent(value)[0], number, value.device))
-    return (tuple(lines), tuple([places[root] for root in roots]))
+        stack.pop()
+        places[value] = len(order)
+        order.append(value)
+    return order, places, tuple(lines)
 
 
 def _independent(value: Value) -> tuple[Hashable, Hashable]:
