@@ -57,7 +57,7 @@ def align(*operands: Operand) -> tuple[Value, ...]:
     found: list[Value] = []
     for operand, value in zip(operands, typed, strict=True):
         if value is None:
-            found.append(graph.full(operand, dtype, shape, device))  # type: ignore[arg-type]  # a number
+            found.append(graph.full(operand, dtype, shape, device))  # type: ignore[arg-type]  # it is a number, see `_typed`
         else:
             found.append(broadcast_to(graph.cast(value, dtype), shape))
     return tuple(found)
@@ -87,7 +87,7 @@ def _one_dtype(operands: Sequence[Operand], typed: Sequence[Value | None]) -> DT
         dtype = dtypes.promote(dtype, other)
     for operand, value in zip(operands, typed, strict=True):
         if value is None:
-            dtype = dtypes.with_number(dtype, operand)  # type: ignore[arg-type]  # a number
+            dtype = dtypes.with_number(dtype, operand)  # type: ignore[arg-type]  # it is a number, see `_typed`
     return dtype
 
 
