@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import msgspec
 
@@ -10,6 +11,9 @@ from replay.diff import edits, opt_edits
 from replay.outcome import CHANGED, NO_ANSWER, Facet, Outcome, Result
 
 _SHOWN_EDITS = 4
+_PLAIN_NAME = re.compile(r"[\w$.]+")
+_WORD = re.compile(r"[\w$.]")
+_WORD_AT_END = re.compile(r"[\w$.]\Z")
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,10 +95,24 @@ def _changes(result: Result) -> list[str]:
 
 def _without_its_name(artefact: Artefact) -> str:
     """A source in which the kernel has the name that all have: theirs are no part of a change."""
-    if not artefact.name:
-        return artefact.source
-    name = rf"(?<![\w$.]){re.escape(artefact.name)}(?![\w$.])"
-    return re.sub(name, "kernel", artefact.source)
+    return under_one_name(artefact.source, artefact.name) if artefact.name else artefact.source
+
+
+def under_one_name(source: str, name: str) -> str:
+    """`source` with `kernel` wherever `name` stands as a whole word."""
+    if not _PLAIN_NAME.fullmatch(name):
+        return re.sub(rf"(?<![\w$.]){re.escape(name)}(?![\w$.])", "kernel", source)
+    # The same without making a pattern for each kernel. An occurrence that begins inside of another
+    # has a letter before it, and so is no whole word.
+    first, *others = source.split(name)
+    if not others:
+        return source
+    sides = [first, *(between or name for between in others[:-1]), others[-1]]
+    words = [
+        name if _WORD_AT_END.search(before) or _WORD.match(after) else "kernel"
+        for before, after in pairwise(sides)
+    ]
+    return first + "".join(chain.from_iterable(zip(words, others, strict=True)))
 
 
 def _title(signature: tuple[str, ...]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations  # rapidfuzz is imported where it is needed: 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -149,17 +150,14 @@ def unified(old: str, new: str, *, max_lines: int | None = None) -> str:
 
 def edits(old: str, new: str) -> tuple[str, ...]:
     """What was done to a source, without names and numbers, so that kernels can share it."""
-    found: Counter[str] = Counter()
-    for hunk in hunks(old, new):
-        pairs = zip(hunk.old, hunk.new, strict=False)
-        for before, after in pairs:
-            found.update(_line_edits(before, after))
-        for line in hunk.old[len(hunk.new) :]:
-            found[f"- {_opcode(line)}"] += 1
-        for line in hunk.new[len(hunk.old) :]:
-            found[f"+ {_opcode(line)}"] += 1
-    telling = [edit for edit in found if not edit.endswith("name -> name")]
-    chosen = sorted(telling or found)
+    telling: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for edit in _edits_of_lines(hunks(old, new)):
+        kind = others if edit.endswith("name -> name") else telling
+        kind[edit] = None
+        if len(telling) > _MANY_EDITS:
+            break
+    chosen = sorted(telling or others)
     return tuple(chosen) if len(chosen) <= _MANY_EDITS else _balance(old, new)
 
 
@@ -199,7 +197,22 @@ def _amounts(opts: Sequence[Opt], name: str) -> list[str]:
     return [show_opt(opt) for opt in opts if opt.name == name]
 
 
-def _line_edits(old: str, new: str) -> list[str]:
+def _edits_of_lines(places: Iterable[Hunk]) -> Iterator[str]:
+    """What was done to each line."""
+    for hunk in places:
+        for before, after in zip(hunk.old, hunk.new, strict=False):
+            yield from _line_edits(before, after)
+        for line in hunk.old[len(hunk.new) :]:
+            yield f"- {_opcode(line)}"
+        for line in hunk.new[len(hunk.old) :]:
+            yield f"+ {_opcode(line)}"
+
+
+# Kernels of one corpus share many lines, and more pieces of lines.
+
+
+@lru_cache(maxsize=1 << 14)
+def _line_edits(old: str, new: str) -> tuple[str, ...]:
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     found: list[str] = []
     for code in _opcodes(before, after):
@@ -211,7 +224,7 @@ def _line_edits(old: str, new: str) -> list[str]:
             found.append(f"spacing {_visible(gone)} -> {_visible(came)}")
         else:
             found.append(f"{_opcode(new)}: {_abstract(gone)} -> {_abstract(came)}")
-    return found
+    return tuple(found)
 
 
 def _opcodes(before: Sequence[str], after: Sequence[str]) -> Iterator[Opcode]:
@@ -224,6 +237,7 @@ def _visible(spaces: str) -> str:
     return spaces.replace(" ", "\u00b7") or "none"
 
 
+@lru_cache(maxsize=1 << 12)
 def _abstract(text: str) -> str:
     return "".join(_token_kind(token) for token in _TOKEN.findall(text)) or "nothing"
 
@@ -251,6 +265,7 @@ _TYPES = frozenset(
 )
 
 
+@lru_cache(maxsize=1 << 14)
 def _opcode(line: str) -> str:
     """The word that says what a line does."""
     right = line.partition(" = ")[2] or line

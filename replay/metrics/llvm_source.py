@@ -4,8 +4,9 @@ A loop is a block that is branched back to. Its body runs as often as its counte
 below the limit that it is compared with. `%lo` and `%hi` stand for the launch.
 """
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from replay.metrics.nest import Nest, Sizes, Work
 
@@ -17,6 +18,12 @@ _LIMIT = re.compile(r"= icmp (?:slt|ult|ne) i\d+ (%[^,]+), (\S+)")
 _INTEGER = re.compile(
     r"^ +(%\S+) = (add|sub|mul|shl|trunc|zext|sext)(?: nuw| nsw| nneg)* i\d+ ([^,\s]+)(?:, (\S+))?"
 )
+_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "shl": lambda a, b: a << min(b, 64),
+}
 _AT = re.compile(r"^ +(%\S+) = getelementptr [^,]*, ptr (%[^,\s]+)")
 _LOAD = re.compile(r"= load (?:<(\d+) x )?[^,]*, ptr (%[^,\s]+)")
 _STORE = re.compile(r"^ +store (?:<(\d+) x )?.*, ptr (%[^,\s]+)")
@@ -84,9 +91,8 @@ class _Reader:
         a, b = self._value(first), self._value(second or "0")
         if a is None or b is None:
             return
-        self._values[name] = {"add": a + b, "sub": a - b, "mul": a * b, "shl": a << min(b, 64)}.get(
-            op, a
-        )
+        operation = _ARITHMETIC.get(op)
+        self._values[name] = a if operation is None else operation(a, b)
 
     def _value(self, text: str) -> int | None:
         text = text.rstrip(",")
@@ -114,10 +120,10 @@ def _loops_of(lines: Sequence[str]) -> dict[int, int]:
     labels: dict[str, int] = {}
     loops: dict[int, int] = {}
     for number, line in enumerate(lines):
-        if (label := _LABEL.match(line)) is not None:
-            labels[label[1]] = number
-        elif line.startswith("  br "):
+        if line.startswith("  br "):
             for name in _TARGET.findall(line):
                 if name in labels:
                     loops[labels[name]] = number
+        elif not line.startswith(" ") and (label := _LABEL.match(line)) is not None:
+            labels[label[1]] = number
     return loops

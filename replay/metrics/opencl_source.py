@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from replay.metrics.nest import Nest, Sizes, Work
 
@@ -23,7 +24,7 @@ def opencl_work(source: str, sizes: Sizes) -> Work | None:
     given = dict(zip(parameters, sizes.names, strict=False))
     values = {n: sizes.variables[known] for n, known in given.items() if known in sizes.variables}
     buffers = [name for name, known in given.items() if known not in sizes.variables]
-    reader = _Reader(values, _Accesses(buffers), sizes)
+    reader = _Reader(values, _accesses(tuple(buffers)), sizes)
     return reader.read(source[found.end() :])
 
 
@@ -55,8 +56,9 @@ class _Reader:
         return Work(work.loops - 1, work.iterations, work.reads, work.writes)
 
     def _line(self, line: str) -> None:
-        self._nest.read(self._accesses.read(line))
-        self._nest.write(self._accesses.written(line))
+        if self._accesses.are_in(line):
+            self._nest.read(self._accesses.read(line))
+            self._nest.write(self._accesses.written(line))
         if line.endswith("{"):
             self._open_block(line)
         elif line.strip() == "}":
@@ -87,12 +89,17 @@ class _Reader:
 class _Accesses:
     """How a line names buffers: as `data0[...]`, `vload4(0, data0 + ...)` or `vstore4(...)`."""
 
-    def __init__(self, buffers: list[str]) -> None:
+    def __init__(self, buffers: tuple[str, ...]) -> None:
+        self._buffers = buffers
         names = "|".join(map(re.escape, buffers)) or r"(?!)"
         self._vectors = re.compile(rf"\bvload(?:_half)?(\d+)\([^;]*?\b(?:{names})\b")
         self._scalars = re.compile(rf"\b(?:{names})\[|\bvload_half\([^;]*?\b(?:{names})\b")
         self._stored = re.compile(rf"^ *(?:if \(.*\) )?(?:{names})\[[^=]*\] = ")
         self._vstored = re.compile(rf"\bvstore(?:_half)?(\d+)\(.*, 0, (?:{names})\b")
+
+    def are_in(self, line: str) -> bool:
+        """Whether it names a buffer, which most lines do not."""
+        return any(name in line for name in self._buffers)
 
     def read(self, line: str) -> int:
         """Elements that the line reads."""
@@ -105,6 +112,12 @@ class _Accesses:
 
     def _scalar_writes(self, line: str) -> int:
         return 1 if self._stored.match(line) else 0
+
+
+@lru_cache(maxsize=64)
+def _accesses(buffers: tuple[str, ...]) -> _Accesses:
+    """Kernels share the names of their buffers, and patterns are costly to make."""
+    return _Accesses(buffers)
 
 
 def _value(text: str, values: Mapping[str, int]) -> int | None:

@@ -1,8 +1,12 @@
+import re
+
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 from results import artefact, changed, crashed, same
 
 from corpus import Launch, Opt
-from replay.cluster import with_clusters
+from replay.cluster import under_one_name, with_clusters
 from replay.diff import digest_of, edits, first_stage_that_differs, hunks, judge, unified
 from replay.outcome import Facet, Outcome
 
@@ -108,6 +112,12 @@ def test_names_of_kernels_are_in_no_cluster():
     _, clusters = with_clusters(results)
     assert [cluster.count for cluster in clusters] == [2]
     assert "secret" not in clusters[0].title
+
+
+@given(st.text("ab.$ (\n", max_size=20), st.sampled_from(["a", "aa", "aba", "a.b", "a b", "("]))
+def test_a_name_is_one_wherever_it_is_a_whole_word(source, name):
+    pattern = rf"(?<![\w$.]){re.escape(name)}(?![\w$.])"
+    assert under_one_name(source, name) == re.sub(pattern, "kernel", source)
 
 
 def test_a_change_of_names_alone_is_called_that():
