@@ -31,6 +31,7 @@ from compiler.frontend.array_info import (
 from compiler.frontend.functions import (
     arrangement,
     creation,
+    division,
     elementwise,
     floats,
     indexing,
@@ -71,7 +72,7 @@ abs, negative, positive = (
 )
 add, subtract = function(elementwise.add), function(elementwise.subtract)
 multiply, divide = function(elementwise.multiply), function(elementwise.divide)
-floor_divide, remainder = function(elementwise.floor_divide), function(elementwise.remainder)
+floor_divide, remainder = function(division.floor_divide), function(division.remainder)
 pow, square = function(elementwise.power), method(elementwise.square)
 sign, signbit = method(elementwise.sign), method(elementwise.signbit)
 copysign, nextafter = function(elementwise.copysign), function(elementwise.nextafter)

@@ -19,6 +19,7 @@ from compiler.frontend.functions import (
     arrangement,
     attention,
     creation,
+    division,
     einsum,
     elementwise,
     floats,
@@ -291,9 +292,9 @@ class Tensor:
     __sub__, __rsub__ = method(elementwise.subtract), reflected(elementwise.subtract)
     __mul__, __rmul__ = method(elementwise.multiply), reflected(elementwise.multiply)
     __truediv__, __rtruediv__ = method(elementwise.divide), reflected(elementwise.divide)
-    __floordiv__ = method(elementwise.floor_divide)
-    __rfloordiv__ = reflected(elementwise.floor_divide)
-    __mod__, __rmod__ = method(elementwise.remainder), reflected(elementwise.remainder)
+    __floordiv__ = method(division.floor_divide)
+    __rfloordiv__ = reflected(division.floor_divide)
+    __mod__, __rmod__ = method(division.remainder), reflected(division.remainder)
     __pow__, __rpow__ = method(elementwise.power), reflected(elementwise.power)
     __matmul__, __rmatmul__ = method(linalg.matmul), reflected(linalg.matmul)
     __and__, __rand__ = method(elementwise.bitwise_and), reflected(elementwise.bitwise_and)
@@ -309,7 +310,7 @@ class Tensor:
     __ne__ = reflected(elementwise.not_equal)  # type: ignore[assignment]  # likewise
     __iadd__, __isub__ = in_place(elementwise.add), in_place(elementwise.subtract)
     __imul__, __itruediv__ = in_place(elementwise.multiply), in_place(elementwise.divide)
-    __ifloordiv__, __imod__ = in_place(elementwise.floor_divide), in_place(elementwise.remainder)
+    __ifloordiv__, __imod__ = in_place(division.floor_divide), in_place(division.remainder)
     __ipow__, __imatmul__ = in_place(elementwise.power), in_place(linalg.matmul)
     __iand__, __ior__ = in_place(elementwise.bitwise_and), in_place(elementwise.bitwise_or)
     __ixor__ = in_place(elementwise.bitwise_xor)
@@ -320,8 +321,8 @@ class Tensor:
     where = static(elementwise.where)
     add, subtract = method(elementwise.add), method(elementwise.subtract)
     multiply, divide = method(elementwise.multiply), method(elementwise.divide)
-    floor_divide, remainder = method(elementwise.floor_divide), method(elementwise.remainder)
-    truncated_divide, fmod = method(elementwise.truncated_divide), method(elementwise.fmod)
+    floor_divide, remainder = method(division.floor_divide), method(division.remainder)
+    truncated_divide, fmod = method(division.truncated_divide), method(division.fmod)
     pow, square = method(elementwise.power), method(elementwise.square)
     abs, sign, signbit = (
         method(elementwise.abs_),

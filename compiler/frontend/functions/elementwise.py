@@ -71,66 +71,6 @@ def divide(x1: Operand, x2: Operand) -> Value:
     return graph.elementwise(Op.FDIV, graph.cast(a, dtype), graph.cast(b, dtype))
 
 
-def floor_divide(x1: Operand, x2: Operand) -> Value:
-    """floor(x1 / x2); of integers, 0 where x2 is 0."""
-    return _divmod(x1, x2)[0]
-
-
-def remainder(x1: Operand, x2: Operand) -> Value:
-    """x1 - x2 * floor(x1 / x2), with the sign of x2; of integers, 0 where x2 is 0."""
-    return _divmod(x1, x2)[1]
-
-
-def truncated_divide(x1: Operand, x2: Operand) -> Value:
-    """Integer x1 / x2 rounded toward zero; 0 where x2 is 0."""
-    a, b = align(x1, x2)
-    if not a.dtype.is_int:
-        raise DTypeError(f"truncated_divide of {a.dtype}: use integers")
-    return graph.elementwise(Op.IDIV, a, b)
-
-
-def fmod(x1: Operand, x2: Operand) -> Value:
-    """Integer remainder with the sign of x1; 0 where x2 is 0."""
-    a, b = align(x1, x2)
-    if not a.dtype.is_int:
-        raise DTypeError(f"fmod of {a.dtype}: use integers")
-    return graph.elementwise(Op.MOD, a, b)
-
-
-def _divmod(x1: Operand, x2: Operand) -> tuple[Value, Value]:
-    a, b = align(x1, x2)
-    _refuse_bool("division", a.dtype)
-    if a.dtype.kind is Kind.UINT:
-        return graph.elementwise(Op.IDIV, a, b), graph.elementwise(Op.MOD, a, b)
-    if a.dtype.is_int:
-        return _floor_integers(a, b)
-    wide = dtypes.accumulator(a.dtype)
-    quotient, rest = _floor_floats(graph.cast(a, wide), graph.cast(b, wide))
-    return graph.cast(quotient, a.dtype), graph.cast(rest, a.dtype)
-
-
-def _floor_integers(a: Value, b: Value) -> tuple[Value, Value]:
-    quotient, rest = graph.elementwise(Op.IDIV, a, b), graph.elementwise(Op.MOD, a, b)
-    crosses = logical_and(not_equal(rest, 0), less(bitwise_xor(rest, b), 0))
-    return where(crosses, subtract(quotient, 1), quotient), where(crosses, add(rest, b), rest)
-
-
-def _floor_floats(a: Value, b: Value) -> tuple[Value, Value]:
-    """The rest is rounded once; a quotient that was rounded up over an integer is corrected."""
-    quotient = floor(divide(a, b))
-    rest = graph.elementwise(Op.MULACC, negative(quotient), b, a)
-    is_high, is_low = less(multiply(rest, b), 0), greater_equal(abs_(rest), abs_(b))
-    step = where(is_high, -1.0, where(is_low, 1.0, constant(a, 0.0)))
-    quotient = add(quotient, step)
-    rest = where(is_high, add(rest, b), where(is_low, subtract(rest, b), rest))
-    is_far = logical_and(isinf(b), isfinite(a))  # 0 * inf is not 0
-    is_across = logical_and(is_far, less(multiply(sign(a), sign(b)), 0))
-    rest = where(is_far, where(is_across, b, a), rest)
-    has_none = logical_and(isinf(a), not_equal(b, 0))  # as NumPy has it
-    quotient = where(is_across, -1.0, quotient)
-    return where(has_none, float("nan"), quotient), rest
-
-
 def power(x1: Operand, x2: Operand) -> Value:
     """x1 ** x2. Integers wrap; a constant negative power of them is a ValueError as in NumPy."""
     dtype = common_dtype(x1, x2)

@@ -3,8 +3,8 @@
 import math
 
 from compiler.frontend import dtypes, graph
+from compiler.frontend.functions import division, floats, linalg, movement
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import floats, linalg, movement
 from compiler.frontend.functions.creation import counting
 from compiler.frontend.graph import Value
 from compiler.ir import FLOAT64, INT64, DType
@@ -16,7 +16,7 @@ def _roots(rows: int, columns: int, length: int, sign: int, dtype: DType, device
     """[j, k]: cos and sin of sign * 2 pi j k / length. The product is reduced as an integer."""
     j = graph.reshape(counting(rows, device, INT64), (rows, 1))
     k = graph.reshape(counting(columns, device, INT64), (1, columns))
-    turn = ew.remainder(ew.multiply(j, k), length)
+    turn = division.remainder(ew.multiply(j, k), length)
     angle = ew.multiply(graph.cast(turn, FLOAT64), sign * 2 * math.pi / length)
     return graph.cast(floats.cos(angle), dtype), graph.cast(floats.sin(angle), dtype)
 

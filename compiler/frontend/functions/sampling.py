@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from compiler.frontend import graph
+from compiler.frontend.functions import division
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions.indexing import take
 from compiler.frontend.functions.movement import moveaxis
@@ -82,7 +83,7 @@ def _reflected(at: Value, size: int, edge: float) -> Value:
     reach = size - 1 - 2 * edge
     if reach == 0:
         return ew.constant(at, 0.0)
-    phase = ew.remainder(ew.subtract(at, edge), 2 * reach)
+    phase = division.remainder(ew.subtract(at, edge), 2 * reach)
     return ew.add(ew.minimum(phase, ew.subtract(2 * reach, phase)), edge)
 
 

@@ -9,8 +9,8 @@ import onnx
 from compiler.errors import DTypeError
 from compiler.frontend import graph
 from compiler.frontend.dtypes import as_dtype
+from compiler.frontend.functions import division, floats, inverse
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import floats, inverse
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.ir import BOOL, UINT8, DType
@@ -30,7 +30,7 @@ def _fold(function: Callable[[Value, Value], Value]) -> Operator:
 
 def _divide(call: Call) -> Value:
     a, b = call.value(0), call.value(1)
-    return ew.truncated_divide(a, b) if a.dtype.is_int else ew.divide(a, b)
+    return division.truncated_divide(a, b) if a.dtype.is_int else ew.divide(a, b)
 
 
 def _power(call: Call) -> Value:
@@ -41,15 +41,8 @@ def _power(call: Call) -> Value:
 def _modulo(call: Call) -> Value:
     a, b = call.value(0), call.value(1)
     if call.attribute("fmod", 0):
-        return _fmod(a, b)
-    return ew.remainder(a, b)
-
-
-def _fmod(a: Value, b: Value) -> Value:
-    if a.dtype.is_int:
-        return ew.fmod(a, b)
-    size = ew.remainder(ew.abs_(a), ew.abs_(b))
-    return ew.where(ew.less(a, 0), ew.negative(size), size)
+        return division.fmod(a, b)
+    return division.remainder(a, b)
 
 
 def _clip(call: Call) -> Value:

@@ -1,8 +1,8 @@
 """Non-maximum suppression of boxes, for all batches and classes at once."""
 
 from compiler.frontend import graph
+from compiler.frontend.functions import division, movement, reduce, scan
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import movement, reduce, scan
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.functions.gathering import along_axis
 from compiler.frontend.functions.indexing import take
@@ -39,8 +39,8 @@ def suppress(
     number = scan.cumsum(graph.cast(kept, INT64), 2)
     kept = graph.contiguous(ew.logical_and(kept, ew.less_equal(number, most)))
     found = positions(graph.reshape(kept, (kept.size,)))
-    batch = ew.floor_divide(found, classes * count)
-    group = ew.remainder(ew.floor_divide(found, count), classes)
+    batch = division.floor_divide(found, classes * count)
+    group = division.remainder(division.floor_divide(found, count), classes)
     box = take(graph.reshape(order, (order.size,)), found, 0)
     return movement.stack([batch, group, box], 1)
 

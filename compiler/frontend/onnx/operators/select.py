@@ -1,8 +1,8 @@
 """Operators that read and write at places which are data, and those whose shape is data."""
 
 from compiler.frontend import graph
+from compiler.frontend.functions import division, movement, reduce
 from compiler.frontend.functions import elementwise as ew
-from compiler.frontend.functions import movement, reduce
 from compiler.frontend.functions.creation import arange_like, counting
 from compiler.frontend.functions.gathering import along_axis, rows_at
 from compiler.frontend.functions.indexing import getitem, take
@@ -64,7 +64,7 @@ def _tensor_scatter(call: Call) -> Value:
         column = graph.reshape(start, (start.size, *([1] * (x.ndim - 1))))
         indices = ew.add(indices, column)
     if call.attribute("mode", "linear") == "circular":
-        indices = ew.remainder(indices, x.shape[axis])
+        indices = division.remainder(indices, x.shape[axis])
     return update_along(x, indices, update, axis, None)
 
 
@@ -92,8 +92,8 @@ def _non_zero(call: Call) -> Value:
     flat = positions(graph.reshape(graph.cast(x, BOOL), (x.size,)))
     places = []
     for size in reversed(x.shape):
-        places.append(ew.remainder(flat, size))
-        flat = ew.floor_divide(flat, size)
+        places.append(division.remainder(flat, size))
+        flat = division.floor_divide(flat, size)
     return movement.stack(places[::-1])
 
 
