@@ -1,11 +1,12 @@
 """NumPy's dtypes and ours, and the dtype of a result: NumPy 2's rules, Python numbers are weak."""
 
+from math import isfinite
 from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
-from compiler.errors import DTypeError, NumberError
+from compiler.errors import DTypeError, NumberError, ShapeError
 from compiler.frontend.graph import Number
 from compiler.ir import (
     BFLOAT16,
@@ -35,6 +36,7 @@ _TO_NUMPY: dict[DType, np.dtype[Any]] = {
     dtype: np.dtype(ml_dtypes.bfloat16 if dtype is BFLOAT16 else dtype.name) for dtype in ALL
 }
 _FROM_NUMPY = {theirs: ours for ours, theirs in _TO_NUMPY.items()}
+_MOST_BITS = 1024  # of an integer that is a finite float64
 _INTS = {(Kind.INT, 8): INT8, (Kind.INT, 16): INT16, (Kind.INT, 32): INT32, (Kind.INT, 64): INT64}
 
 
@@ -48,7 +50,8 @@ def as_dtype(spec: DTypeLike) -> DType:
     if isinstance(spec, DType):
         return spec
     try:
-        found = _FROM_NUMPY.get(np.dtype("bfloat16" if spec == "bfloat16" else spec))
+        named = np.dtype("bfloat16" if spec == "bfloat16" else spec)
+        found = _FROM_NUMPY.get(named.newbyteorder("="))  # the order of bytes is not of ours
     except (TypeError, ValueError):  # what is no dtype; what has a `dtype` that is none
         found = None
     if found is None:
@@ -91,11 +94,39 @@ def with_number(dtype: DType, number: Number) -> DType:
         return dtype
     if isinstance(number, float):
         return dtype if dtype.is_float else FLOAT64
-    if dtype is BOOL:
-        return INT64
-    if dtype.is_int and not int(dtype.lowest) <= number <= int(dtype.highest):
-        raise NumberError(f"Python integer {number} is out of bounds for {dtype}")
-    return dtype
+    found = INT64 if dtype is BOOL else dtype
+    if not is_held(number, found):
+        raise NumberError(f"Python integer {_shown(number)} is out of bounds for {found}")
+    return found
+
+
+def is_held(number: int, dtype: DType) -> bool:
+    """Whether a Python integer is one of a dtype's numbers, or rounds to one."""
+    if dtype.is_int:
+        return int(dtype.lowest) <= number <= int(dtype.highest)
+    return not isinstance(number, int) or number.bit_length() <= _MOST_BITS
+
+
+def held(number: Number, dtype: DType) -> Number:
+    """A number that is to fill elements of `dtype`. Raises like NumPy where it does not fit."""
+    if isinstance(number, float) and dtype.is_int:
+        if not isfinite(number):
+            raise ShapeError(f"fill value {number} of {dtype}: is no integer")
+        number = int(number)
+    with_number(dtype, number)
+    return number
+
+
+def as_float(number: Number) -> float:
+    """A Python number as a float. Raises NumberError, an OverflowError."""
+    with_number(FLOAT64, number)
+    return float(number)
+
+
+def _shown(number: int) -> str:
+    """Python does not print integers of thousands of digits."""
+    is_long = isinstance(number, int) and number.bit_length() > 128
+    return f"of {number.bit_length()} bits" if is_long else str(number)
 
 
 def of_number(number: Number) -> DType:

@@ -33,12 +33,21 @@ def as_value(operand: Operand, device: str) -> Value:
     if isinstance(operand, Value):
         return operand
     if is_number(operand):
-        return graph.full(operand, dtypes.of_number(operand), (), device)
+        return graph.full(
+            operand, dtypes.with_number(dtypes.of_number(operand), operand), (), device
+        )
     try:
         array = np.asarray(operand)
     except ValueError as error:
         raise DTypeError(f"operand {type(operand).__name__}: is no array, {error}") from None
     return from_array(array, device)
+
+
+def as_filling(operand: Operand, dtype: DType, device: str) -> Value:
+    """What is put into elements of `dtype`, in it. Raises where a number is none of its own."""
+    if is_number(operand):
+        return graph.full(dtypes.held(operand, dtype), dtype, (), device)
+    return graph.cast(as_value(operand, device), dtype)
 
 
 def require_values(what: str, *operands: object) -> None:

@@ -1,7 +1,6 @@
 """Values made of nothing: constants, and numbers that count, which lie in no memory."""
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -31,17 +30,7 @@ def full(
     """One number everywhere."""
     number = as_number(fill_value, "fill value")
     found = dtypes.of_number(number) if dtype is None else dtypes.as_dtype(dtype)
-    return graph.full(_held(number, found), found, as_shape(shape), _name(device))
-
-
-def _held(number: Number, dtype: DType) -> Number:
-    """A number that is to fill an array of `dtype`. Raises like NumPy where it does not fit."""
-    if isinstance(number, float) and dtype.is_int:
-        if not isfinite(number):
-            raise ShapeError(f"fill value {number} of {dtype}: is no integer")
-        number = int(number)
-    dtypes.with_number(dtype, number)
-    return number
+    return graph.full(dtypes.held(number, found), found, as_shape(shape), _name(device))
 
 
 def zeros(shape: Sizes, *, dtype: DTypeLike | None = None, device: str | None = None) -> Value:
@@ -60,7 +49,7 @@ def full_like(
     """One number everywhere, in the shape of `x`."""
     found = x.dtype if dtype is None else dtypes.as_dtype(dtype)
     name = x.device if device is None else _name(device)
-    number = _held(as_number(fill_value, "fill value"), found)
+    number = dtypes.held(as_number(fill_value, "fill value"), found)
     return graph.full(number, found, x.shape, name)
 
 
@@ -117,12 +106,18 @@ def _symbolic_numbers(
 def _whole_numbers(numbers: range, dtype: DTypeLike | None, device: str) -> Value:
     """Computed where they are read, in no memory."""
     found = INT64 if dtype is None else dtypes.as_dtype(dtype)
-    if max(-numbers.start, -numbers.stop, numbers.start, numbers.stop) > 2**63:
-        raise NumberError(f"arange of {numbers.start} to {numbers.stop}: is beyond 64 bits")
-    if not found.is_int or numbers.start not in range(int(found.lowest), int(found.highest) + 1):
+    most = 2**64 if found.is_int else 2**63
+    if max(-numbers.start, -numbers.stop, numbers.start, numbers.stop) > most:
+        raise NumberError("arange: its numbers are beyond 64 bits, use smaller ones")
+    if not numbers:
+        return graph.full(0, found, (0,), device)
+    for end in (numbers[0], numbers[-1]):
+        dtypes.with_number(found, end)
+    if not found.is_int:
         array = np.arange(numbers.start, numbers.stop, numbers.step)
         return from_array(array.astype(dtypes.to_numpy(found)), device)
-    counted = counting(len(numbers), device, found)
+    count = (numbers[-1] - numbers[0]) // numbers.step + 1
+    counted = counting(count, device, found)
     step = graph.full(numbers.step, found, counted.shape, device)
     return add(multiply(counted, step), numbers.start)
 
@@ -143,6 +138,7 @@ def linspace(
         raise ShapeError(f"linspace of {count} numbers: they lie in memory, use 0 or more")
     found = FLOAT64 if dtype is None else dtypes.as_dtype(dtype)
     array = np.linspace(float(ends[0]), float(ends[1]), count, endpoint=endpoint)
+    array = np.floor(array) if found.is_int else array  # as NumPy has it
     return from_array(array.astype(dtypes.to_numpy(found)), _name(device))
 
 

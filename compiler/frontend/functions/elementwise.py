@@ -3,6 +3,8 @@
 Functions of floats that are made of several ops are in functions.py.
 """
 
+import operator
+
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
@@ -18,7 +20,7 @@ from compiler.frontend.operands import (
     is_number,
 )
 from compiler.frontend.shapes import as_int, broadcast
-from compiler.ir import BOOL, FLOAT64, INT16, INT32, INT64, DType, Kind, Op
+from compiler.ir import BOOL, FLOAT64, INT16, INT32, INT64, UINT64, DType, Kind, Op
 
 MAX_DECIMALS = 308  # 10 to a greater power is no float64
 
@@ -66,7 +68,7 @@ def multiply(x1: Operand, x2: Operand) -> Value:
 
 def divide(x1: Operand, x2: Operand) -> Value:
     """x1 / x2 as floats; integers give float64."""
-    a, b = align(x1, x2)
+    a, b = align(*[dtypes.as_float(x) if isinstance(x, int) else x for x in (x1, x2)])
     dtype = a.dtype if a.dtype.is_float else FLOAT64
     return graph.elementwise(Op.FDIV, graph.cast(a, dtype), graph.cast(b, dtype))
 
@@ -180,8 +182,45 @@ def round_(x: Value, decimals: int = 0) -> Value:
 
 
 def _compare(op: Op, x1: Operand, x2: Operand) -> Value:
+    beyond = _beyond(op, x1, x2)
+    if beyond is not None:
+        return beyond
     a, b = align(x1, x2)
+    if a.dtype is FLOAT64:
+        return _compare_wide(op, x1, x2, a, b)
     return graph.elementwise(op, a, b)
+
+
+_ORDER = {Op.LT: operator.lt, Op.LE: operator.le, Op.EQ: operator.eq, Op.NE: operator.ne}
+
+
+def _beyond(op: Op, x1: Operand, x2: Operand) -> Value | None:
+    """The answer for a Python integer that no integer of the other operand's dtype reaches."""
+    for number, other, is_first in ((x1, x2, True), (x2, x1, False)):
+        if not isinstance(number, int) or not isinstance(other, Value):
+            continue
+        dtype = INT64 if other.dtype is BOOL else other.dtype
+        if dtype.is_int and not dtypes.is_held(number, dtype):
+            side = 1 if number > 0 else -1  # where the number is, seen from all elements
+            answer = _ORDER[op](side, 0) if is_first else _ORDER[op](0, side)
+            return graph.full(answer, BOOL, other.shape, other.device)
+    return None
+
+
+def _compare_wide(op: Op, x1: Operand, x2: Operand, a: Value, b: Value) -> Value:
+    """`a` and `b` are the operands as float64, which does not tell all 64-bit integers apart."""
+    values = [as_value(x, a.device) for x in (x1, x2) if not is_number(x)]
+    if len(values) < 2 or not all(value.dtype.is_int for value in values):
+        return graph.elementwise(op, a, b)
+    first, second = [broadcast_to(value, a.shape) for value in values]
+    swaps = second.dtype.kind is Kind.INT
+    signed = second if swaps else first
+    is_negative = less(signed, 0)
+    left, right = graph.cast(first, UINT64), graph.cast(second, UINT64)
+    answer = _ORDER[op](1, 0) if swaps else _ORDER[op](0, 1)  # for a negative and an unsigned one
+    return where(
+        is_negative, graph.full(answer, BOOL, a.shape, a.device), graph.elementwise(op, left, right)
+    )
 
 
 def equal(x1: Operand, x2: Operand) -> Value:
@@ -337,18 +376,26 @@ def clip(x: Value, min: Operand | None = None, max: Operand | None = None) -> Va
     return low if max is None else minimum(low, max)
 
 
+def _floats(x1: Operand, x2: Operand) -> tuple[Value, ...]:
+    """Both operands as floats, small integers as small ones, as NumPy has it."""
+    device = device_of([x1, x2])
+    values = [x if is_number(x) else as_value(x, device) for x in (x1, x2)]
+    floats = [
+        graph.cast(x, dtypes.float_of(x.dtype)) if isinstance(x, Value) else x for x in values
+    ]
+    return align(*floats)
+
+
 def copysign(x1: Operand, x2: Operand) -> Value:
-    """The magnitude of x1 with the sign of x2."""
-    a, b = align(x1, x2)
+    """The magnitude of x1 with the sign of x2, as floats."""
+    a, b = _floats(x1, x2)
     size = abs_(a)
     return where(signbit(b), negative(size), size)
 
 
 def nextafter(x1: Operand, x2: Operand) -> Value:
     """The float next to x1 in the direction of x2."""
-    a, b = align(x1, x2)
-    if not a.dtype.is_float:
-        raise DTypeError(f"nextafter of {a.dtype}: use floats")
+    a, b = _floats(x1, x2)
     ints = {16: INT16, 32: INT32, 64: INT64}[a.dtype.bits]
     bits = graph.bitcast(a, ints)
     grows = equal(less(a, b), less(0, a))  # away from 0

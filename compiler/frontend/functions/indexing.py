@@ -26,7 +26,7 @@ from compiler.frontend.functions.picking import inside_axis, offset_dtype
 from compiler.frontend.functions.segments import last_hits
 from compiler.frontend.functions.spacing import dilate
 from compiler.frontend.graph import Pairs, Shape, Value
-from compiler.frontend.operands import Operand, as_value, broadcast_to
+from compiler.frontend.operands import Operand, as_filling, as_value, broadcast_to
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.shapes import as_axis, broadcast
 from compiler.frontend.storage import from_array
@@ -34,6 +34,13 @@ from compiler.frontend.symbolic import is_symbolic, maximum, minimum
 from compiler.ir import BOOL, INT32
 
 Index: TypeAlias = Any  # int | slice | None | ... | array of ints or bools, or a tuple of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """A new axis of size 1, taken once or not at all: what a single bool is as an index."""
+
+    places: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +63,12 @@ def getitem(x: Value, index: Index) -> Value:
 
 def setitem(x: Value, index: Index, value: Operand) -> Value:
     """`x` with the elements that `index` selects replaced; of equal places the last one wins."""
-    new = as_value(value, x.device)
+    new = as_filling(value, x.dtype, x.device)
     mask = _as_array(index, x.device)
     if mask is not None and mask.dtype is BOOL and mask.shape == x.shape and new.ndim == 0:
-        return where(mask, graph.cast(new, x.dtype), x)
+        return where(mask, new, x)
     plan = _plan(x, index)
     old = graph.reshape(_move(x, plan), plan.shape)
-    new = graph.cast(new, x.dtype)
     new = _put(old, plan.arrays, new) if plan.arrays else _fit(new, plan.shape)
     return _place(x, new, plan)
 
@@ -120,13 +126,15 @@ def _fit(new: Value, shape: Shape) -> Value:
 
 def _plan(x: Value, index: Index) -> _Plan:
     items = _expand_ellipsis(x, _with_arrays(x, index))
-    has_arrays = any(isinstance(item, Value) for item in items)
+    has_arrays = any(isinstance(item, Value | _Repeated) for item in items)
     pairs: list[tuple[int, int]] = []
     steps: list[int] = []
     shape: list[int] = []
     arrays: list[tuple[int, Value]] = []
     for item in items:
-        if item is None:
+        if item is None or isinstance(item, _Repeated):
+            if item is not None:
+                arrays.append((len(shape), item.places))
             shape.append(1)
             continue
         axis = len(pairs)
@@ -220,14 +228,18 @@ def _with_arrays(x: Value, index: Index) -> list[Index]:
     items: list[Index] = []
     axis = 0
     for item in index if isinstance(index, tuple) else (index,):
-        array = _as_array(item, x.device)
+        array = _as_array(list(item) if isinstance(item, tuple) else item, x.device)
+        if array is not None and array.dtype is BOOL and array.ndim == 0:
+            count = int(to_numpy(array))
+            items.append(_Repeated(graph.full(0, INT32, (count,), x.device)))
+            continue
         if array is not None and array.dtype is BOOL:
             found = _positions(array, x.shape[axis : axis + array.ndim])
             items.extend(found)
             axis += len(found)
             continue
         items.append(item if array is None else array)
-        axis += item is not None and item is not Ellipsis
+        axis += _takes_axis(item)
     consumed = _consumed(items)
     if consumed > x.ndim:
         raise IndexingError(f"{consumed} indices: the array has {x.ndim} dimensions")
@@ -235,7 +247,11 @@ def _with_arrays(x: Value, index: Index) -> list[Index]:
 
 
 def _consumed(items: Sequence[Index]) -> int:
-    return sum(item is not None and item is not Ellipsis for item in items)
+    return sum(_takes_axis(item) for item in items)
+
+
+def _takes_axis(item: Index) -> bool:
+    return item is not None and item is not Ellipsis and not isinstance(item, _Repeated)
 
 
 def _as_array(item: Index, device: str) -> Value | None:
@@ -261,7 +277,7 @@ def _from_list(item: object, device: str) -> Value:
 
 def _positions(mask: Value, shape: Shape) -> list[Value]:
     """Where a mask holds, per axis: how often it does shows only when it is computed."""
-    if mask.shape != shape or mask.ndim == 0:
+    if mask.shape != shape:
         raise IndexingError(f"mask of shape {mask.shape}: the array has {shape} there")
     found = np.nonzero(to_numpy(mask))
     return [from_array(np.asarray(places, np.int64), mask.device) for places in found]

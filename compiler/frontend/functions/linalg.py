@@ -87,7 +87,8 @@ def outer(x1: Operand, x2: Operand) -> Value:
     a, b, dtype = _operands(x1, x2)
     column, row = reshape(a, (a.size, 1)), reshape(b, (1, b.size))
     shape = (a.size, b.size)
-    product = graph.elementwise(Op.MUL, broadcast_to(column, shape), broadcast_to(row, shape))
+    op = Op.AND if dtype is BOOL else Op.MUL
+    product = graph.elementwise(op, broadcast_to(column, shape), broadcast_to(row, shape))
     return graph.cast(product, dtype)
 
 

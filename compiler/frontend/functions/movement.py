@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import prod
+from math import copysign, prod
 from typing import TypeAlias
 
 from compiler.errors import DTypeError, ShapeError
-from compiler.frontend import graph
+from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.elementwise import where
 from compiler.frontend.graph import Number, Pairs, Value
 from compiler.frontend.operands import (
@@ -98,6 +98,8 @@ def moveaxis(x: Value, source: Axes, destination: Axes) -> Value:
 
 def expand_dims(x: Value, axis: Axes = 0) -> Value:
     """New axes of size 1, at these places of the result."""
+    if axis is None:
+        raise DTypeError("expand_dims at None: use integers")
     count = len(axis) if isinstance(axis, Sequence) else 1
     places = as_axes(axis, x.ndim + count)
     sizes = iter(x.shape)
@@ -143,11 +145,12 @@ def roll(x: Value, shift: int | Sequence[int], axis: Axes = None) -> Value:
     """Elements moved along axes, those that leave at the end come back at the start."""
     if axis is None:
         return graph.reshape(roll(graph.reshape(x, (x.size,)), shift, 0), x.shape)
-    axes = as_axes(axis, x.ndim)
+    axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     shifts = tuple(shift) if isinstance(shift, Sequence) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ShapeError(f"roll by {shifts} along {axes}: differ in number")
-    for one, along in zip(shifts, axes, strict=True):
+    for one, given in zip(shifts, axes, strict=True):
+        along = as_axis(given, x.ndim)  # one may come again: it is moved again
         size = x.shape[along]
         start = -as_int(one, "shift") % size if size != 0 else 0
         if start != 0:
@@ -267,13 +270,18 @@ def split(x: Value, sections: int | Sequence[int], axis: int = 0) -> tuple[Value
     place = as_axis(axis, x.ndim)
     size = x.shape[place]
     if isinstance(sections, Sequence):
-        ends = [0, *[min(as_int(end, "section"), size) for end in sections], size]
+        ends = [0, *[_clamped(as_int(end, "section"), size) for end in sections], size]
     else:
         count = as_int(sections, "sections")
         if count < 1 or size % count:
             raise ShapeError(f"split of {x.shape}: axis {place} has no {count} equal parts")
         ends = [size // count * part for part in range(count + 1)]
     return tuple([_along(x, place, (a, max(a, b))) for a, b in pairwise(ends)])
+
+
+def _clamped(place: int, size: int) -> int:
+    """A place on an axis; as in slices, negative ones count from the end."""
+    return min(place, size) if place >= 0 else max(place + size, 0)
 
 
 def unstack(x: Value, axis: int = 0) -> tuple[Value, ...]:
@@ -290,19 +298,22 @@ def pad(x: Value, pad_width: PadWidth, constant_values: Number = 0) -> Value:
     """`pad_width[i]` = (before, after) elements of `constant_values` around axis i."""
     pairs = _pairs(pad_width, x.ndim)
     padded = graph.pad(x, pairs)
-    as_number(constant_values, "constant_values")
-    if constant_values == 0 or padded is x:
+    filler = dtypes.held(as_number(constant_values, "constant_values"), x.dtype)
+    is_zero = filler == 0 and copysign(1.0, filler) > 0
+    if is_zero or padded is x:
         return padded
     inside = graph.pad(graph.full(1, BOOL, x.shape, x.device), pairs)
-    return where(inside, padded, graph.full(constant_values, x.dtype, padded.shape, x.device))
+    return where(inside, padded, graph.full(filler, x.dtype, padded.shape, x.device))
 
 
 def _pairs(width: PadWidth, ndim: int) -> Pairs:
     if not isinstance(width, Sequence):
         width = (width, width)
-    given = [item if isinstance(item, Sequence) else tuple(width) for item in width]
-    if not any(isinstance(item, Sequence) for item in width):  # one pair for all
-        given = given[:1] * ndim
+    if not any(isinstance(item, Sequence) for item in width):
+        width = (width,)
+    given = list(width) * ndim if len(width) == 1 else list(width)  # one pair for all
+    if not all(isinstance(item, Sequence) for item in given):
+        raise ShapeError(f"pad width {width}: needs pairs, or one pair for all dimensions")
     pairs = [tuple([as_int(n, "pad width") for n in pair]) for pair in given]
     if len(pairs) != ndim or any(len(pair) != 2 for pair in pairs):
         raise ShapeError(f"pad width {width}: needs (before, after) for each of {ndim} dimensions")

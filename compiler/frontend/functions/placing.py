@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from compiler.errors import IndexingError, ShapeError
-from compiler.frontend import graph
 from compiler.frontend.functions.update import update_along
 from compiler.frontend.graph import Value
-from compiler.frontend.operands import Operand, as_value, broadcast_to
+from compiler.frontend.operands import Operand, as_filling, as_value, broadcast_to
 from compiler.frontend.shapes import as_axis, broadcast
 from compiler.ir import Op
 
@@ -26,7 +25,7 @@ def put_along_axis(
 
     Without `reduce`, of equal places the last one wins. A place outside the axis is left out.
     """
-    places, given = as_value(indices, x.device), as_value(values, x.device)
+    places, given = as_value(indices, x.device), as_filling(values, x.dtype, x.device)
     if not places.dtype.is_int:
         raise IndexingError(f"index of {places.dtype}: use integers")
     if places.ndim != x.ndim:
@@ -37,5 +36,5 @@ def put_along_axis(
     shape = tuple([places.shape[i] if i == along else n for i, n in enumerate(x.shape)])
     if broadcast(places.shape, shape) != shape:
         raise ShapeError(f"put_along_axis in {x.shape} at {places.shape}: differ outside {along}")
-    given = broadcast_to(graph.cast(given, x.dtype), shape)
+    given = broadcast_to(given, shape)
     return update_along(x, broadcast_to(places, shape), given, along, _REDUCTIONS[reduce])

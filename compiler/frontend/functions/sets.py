@@ -9,8 +9,10 @@ import numpy as np
 
 from compiler.errors import ShapeError
 from compiler.frontend import graph
+from compiler.frontend.dtypes import promote
 from compiler.frontend.functions.elementwise import (
     equal,
+    logical_and,
     logical_not,
     minimum,
     not_equal,
@@ -105,8 +107,15 @@ def isin(x1: Operand, x2: Operand, *, invert: bool = False) -> Value:
     x, among = as_value(x1, device), as_value(x2, device)
     if among.size == 0:
         return graph.full(int(invert), BOOL, x.shape, device)
+    is_in = _is_in(x, among)
+    return logical_not(is_in) if invert else is_in
+
+
+def _is_in(x: Value, among: Value) -> Value:
+    if x.dtype.is_int and among.dtype.is_int and promote(x.dtype, among.dtype).is_float:
+        same = graph.cast(x, among.dtype)  # no float tells all 64-bit integers apart
+        return logical_and(equal(same, x), _is_in(same, among))
     flat = graph.reshape(among, (among.size,))
     ordered = graph.contiguous(rows_at(flat, [(0, argsort(flat))], flat.shape))
     place = minimum(searchsorted(ordered, x), among.size - 1)
-    is_in = equal(rows_at(ordered, [(0, place)], x.shape), x)
-    return logical_not(is_in) if invert else is_in
+    return equal(rows_at(ordered, [(0, place)], x.shape), x)
