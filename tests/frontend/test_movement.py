@@ -81,7 +81,7 @@ def test_split_and_unstack_equal_numpys(tensor, check):
         (lambda x: x.squeeze(1), "axis 1: has size 3"),
         (lambda x: x.transpose(0, 0, 1), "twice"),
         (lambda x: x.transpose(0, 1), "3 dimensions"),
-        (lambda x: x.pad(((1, 1),)), "3 dimensions"),
+        (lambda x: x.pad(((1, 1),) * 2), "3 dimensions"),
         (lambda x: x.split(2, 1), "no 2 equal parts"),
         (lambda x: Tensor.concat([x, x[:, :2]], 0), r"\(2, 3, 4\) and \(2, 2, 4\)"),
         (lambda x: Tensor.stack([x, x[:1]]), "shapes differ"),

@@ -1,8 +1,8 @@
 """Found by giving every function the indices, sections, axes and widths that NumPy takes.
 
-`split` at a negative place read what lies before the buffer, on LLVM silently; `expand_dims` without
-an axis made an array of one element; a single bool was no index; the outer product of bools failed
-in the verifier.
+`split` at a negative place read what lies before the buffer, on LLVM silently; `expand_dims`
+without an axis made an array of one element; a single bool was no index; the outer product of bools
+failed in the verifier.
 """
 
 import numpy as np

@@ -307,13 +307,15 @@ def pad(x: Value, pad_width: PadWidth, constant_values: Number = 0) -> Value:
 
 
 def _pairs(width: PadWidth, ndim: int) -> Pairs:
+    """One width for all ends, one pair for all axes, or a pair for each."""
     if not isinstance(width, Sequence):
         width = (width, width)
-    if not any(isinstance(item, Sequence) for item in width):
-        width = (width,)
-    given = list(width) * ndim if len(width) == 1 else list(width)  # one pair for all
-    if not all(isinstance(item, Sequence) for item in given):
-        raise ShapeError(f"pad width {width}: needs pairs, or one pair for all dimensions")
+    listed = [item for item in width if isinstance(item, Sequence)]
+    given = (
+        listed if len(listed) == len(width) else [tuple([as_int(n, "pad width") for n in width])]
+    )
+    if len(given) == 1:
+        given = given * ndim
     pairs = [tuple([as_int(n, "pad width") for n in pair]) for pair in given]
     if len(pairs) != ndim or any(len(pair) != 2 for pair in pairs):
         raise ShapeError(f"pad width {width}: needs (before, after) for each of {ndim} dimensions")
