@@ -8,7 +8,7 @@ import math
 
 from compiler.errors import DTypeError
 from compiler.frontend import dtypes, graph
-from compiler.frontend.formulas import known
+from compiler.frontend.formulas import known, weighed
 from compiler.frontend.functions.elementwise import (
     abs_,
     add,
@@ -107,7 +107,7 @@ def _floor_floats(a: Value, b: Value, given: DType) -> tuple[Value, Value]:
         rest,
         (a, b),
         lambda g, y: g,
-        lambda g, y: negative(multiply(g, _floor_floats(a, b, given)[0])),
+        lambda g, y: weighed(g, negative(_floor_floats(a, b, given)[0])),
     )
 
 
@@ -126,7 +126,7 @@ def _cut_off(a: Value, b: Value, given: DType) -> Value:
         copysign(rest, a),
         (a, b),
         lambda g, y: g,
-        lambda g, y: negative(multiply(g, trunc(divide(a, b)))),
+        lambda g, y: weighed(g, negative(trunc(divide(a, b)))),
     )
 
 
