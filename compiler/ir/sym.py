@@ -5,6 +5,7 @@ Sizes are mathematical integers: a size, stride or offset of a real buffer never
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from hashlib import sha256
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ _CONST, _ADD, _SUB, _MUL, _NEG = Op.CONST, Op.ADD, Op.SUB, Op.MUL, Op.NEG
 _Monomial: TypeAlias = tuple[Node, ...]  # atoms in order of _key; () is the constant term
 _Polynomial: TypeAlias = dict[_Monomial, int]
 
+_LONGEST_KEY = 4096  # characters
 _keys: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # pure functions of the node
 _polynomials: WeakKeyDictionary[Node, _Polynomial] = WeakKeyDictionary()
 
@@ -261,6 +263,8 @@ def _key(node: Node) -> str:
     if found is None:
         fields = ",".join([str(value) for value in node.attr])
         children = ",".join([_key(child) for child in node.src])
+        if len(children) > _LONGEST_KEY:  # computed offsets share what, written out, has no end
+            children = sha256(children.encode()).hexdigest()
         found = _keys[node] = f"{node.op.name}[{fields}]({children})"
     return found
 
