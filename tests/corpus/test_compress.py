@@ -19,6 +19,7 @@ from corpus.encoding import encode_payload
 DICTIONARIES = Path(corpus.__file__).parent / "dictionaries"
 FROZEN = {
     1: "868ec5e583f737c45840f71020cbf7bb4f29209db6bbcc179d6981b3421985c2",
+    2: "b0a9258449fa2b2c4220699cd5b21021a543d3139b19447598d23a04a36eb850",
 }
 
 

@@ -29,6 +29,7 @@ SAMPLES = Path(__file__).parent / "samples"
 FROZEN = {
     "schema-1.corpus": "67e32e813509115ac60dae0fa9b6416bb3d7a1169e08a9a13259594f03a7e994",
     "schema-1-dict-1.corpus": "9789f91f9357455452df4b375961fd8ca512470e79ef3a63ae99ccf4afca68b7",
+    "schema-1-dict-2.corpus": "89d7763307c1c6ed8a81e5e7c2fc49c61ed407b3c7abf3d13894b6e97eb80601",
     "schema-1.txt": "ecc4886b7087b8e3087c7d0b123b84f593da8dfe936cdcf39733e0f178806822",
 }
 LLVM = Target("llvm", "x86-64-v3", {"fp16": False, "simd_bytes": 32, "vendor": None})
