@@ -28,6 +28,7 @@ class Capabilities:
     float64: bool = True
     fma: bool = True
     max_upcast: int = 16
+    streamed_bytes: int = 0  # results of so many bytes go past the caches, where a store can
     images: bool = False  # float and half images are read and written by pixel
     tensor_cores: tuple[str, ...] = ()  # names of compiler.ir.CORES, the best first
     cpu_features: tuple[str, ...] = ()  # of LLVM: what code may use that not every CPU has
@@ -56,7 +57,7 @@ _WORK_GROUPS = Capabilities(  # of OpenCL C 1.2, less than which no device has
     float16=False,
 )
 _DISCRETE = replace(_WORK_GROUPS, vector_widths=(4, 2), images=True)
-_CPU = Capabilities(has_threads=True, max_upcast=64, shared_bytes=1 << 20)
+_CPU = Capabilities(has_threads=True, max_upcast=64, shared_bytes=1 << 20, streamed_bytes=1 << 23)
 
 LLVM = Target("llvm", "cpu", _CPU)
 OPENCL = Target("opencl", "opencl-1.2", _WORK_GROUPS)

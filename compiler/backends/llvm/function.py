@@ -33,6 +33,8 @@ class Function:
         self.freed: list[str] = []  # what gives local memory back, before the return
         self.declared: dict[str, None] = {}
         self.parameters: dict[int | str, str] = {}  # by Argument.key
+        self.streamed: frozenset[int | str] = frozenset()  # keys of results that pass the caches
+        self.has_streams = False
         self.text = Texts(self)
         self.slot_of: dict[Node, str] = {}
         self.names = Names()

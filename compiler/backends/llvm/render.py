@@ -9,6 +9,14 @@ from compiler.backends.describe import outermost_range
 from compiler.backends.llvm.cores import wmma
 from compiler.backends.llvm.elementwise import ELEMENTWISE_HANDLERS, Handler
 from compiler.backends.llvm.function import Function
+from compiler.backends.llvm.streams import (
+    DEFINITION,
+    FENCE,
+    LINE_BYTES,
+    MARK,
+    is_streamed,
+    streamed,
+)  # fmt: skip
 from compiler.backends.llvm.types import literal, memory_type, suffix, type_text, zero
 from compiler.ir import BOOL, UINT8, DType, Kind, Node, Op
 from compiler.target import Target
@@ -20,17 +28,20 @@ ALIGNMENT = 64  # of local memory: a cache line
 def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Target) -> str:
     """The module that holds `program` as function `name`. Raises BuildError for what LLVM lacks."""
     function = Function(name, outermost_range(program))
+    function.streamed = streamed(arguments, target.capabilities.streamed_bytes)
     signature = [_declare(function, argument) for argument in arguments]
     for node in program.src:
         handler = _HANDLERS.get(node.op)
         if handler is None:
             raise function.refuse(node, f"{target.backend} has no such op")
         handler(function, node)
-    lines = ["entry:", *function.slots, *function.lines, *function.freed, "  ret void"]
+    fences = [FENCE] if function.has_streams else []
+    lines = ["entry:", *function.slots, *function.lines, *function.freed, *fences, "  ret void"]
     body = "\n".join(lines)
     declarations = "".join([f"declare {text}\n" for text in function.declared])
     parameters = ", ".join([*signature, "i64 %lo", "i64 %hi"])
-    return f"{declarations}define void @{name}({parameters}) nounwind {{\n{body}\n}}\n"
+    metadata = DEFINITION if function.has_streams else ""
+    return f"{declarations}define void @{name}({parameters}) nounwind {{\n{body}\n}}\n{metadata}"
 
 
 def _declare(function: Function, argument: Argument) -> str:
@@ -163,7 +174,12 @@ def _store(function: Function, node: Node) -> None:
     kind = memory_type(dtype)
     if dtype.scalar is BOOL:
         value = function.step("byte", f"zext {type_text(dtype)} {value} to {kind}")
-    function.lines.append(f"  store {kind} {value}, ptr {at}, align {dtype.itemsize}")
+    store = f"  store {kind} {value}, ptr {at}"
+    if function.streamed and is_streamed(node, function.streamed):
+        function.has_streams = True
+        function.lines.append(f"{store}, align {LINE_BYTES}, {MARK}")
+    else:
+        function.lines.append(f"{store}, align {dtype.itemsize}")
 
 
 # --- loops, accumulators, blocks ---

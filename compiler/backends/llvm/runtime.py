@@ -23,6 +23,7 @@ from compiler.backends.base import (
     variable_values,
 )
 from compiler.backends.llvm.compile import Compiler, Host, build_error, find_host, link_log
+from compiler.backends.llvm.streams import LINE_BYTES, MARK
 from compiler.backends.memory import copied, empty, is_whole
 from compiler.errors import DeviceError
 from compiler.ir import DType, Size
@@ -91,6 +92,7 @@ class HostExecutable:
     has_variables: bool
     wanted: tuple[tuple[DType, int], ...] | None  # of each buffer, None where sizes are symbolic
     written: tuple[int, ...]
+    streams: bool  # what is written has to be aligned
 
     def __call__(
         self, buffers: Sequence[Buffer], variables: Mapping[str, int] | None = None
@@ -105,6 +107,8 @@ class HostExecutable:
         values = variables or {}
         numbers = variable_values(self.program, values) if self.has_variables else ()
         addresses = self._addresses(buffers, values)
+        if self.streams and self._is_crooked(addresses):
+            return partial(self._run_aligned, buffers, values)
         count = self.count if isinstance(self.count, int) else size_value(self.count, values)
         if count <= 0:
             return _nothing
@@ -123,12 +127,29 @@ class HostExecutable:
 
         def launch(buffers: Sequence[Buffer]) -> None:
             addresses = [buffer.address for buffer in buffers]  # type: ignore[attr-defined]  # they are ours
-            if is_alone:
+            if self.streams and self._is_crooked(addresses):
+                self._run_aligned(buffers, values)
+            elif is_alone:
                 function(*addresses, *numbers, 0, count)
             else:
                 run(partial(function, *addresses, *numbers), count)
 
         return launch if count > 0 else _no_launch
+
+    def _is_crooked(self, addresses: Sequence[int]) -> bool:
+        """Whether something that is written does not begin with a cache line."""
+        return any(addresses[index] % LINE_BYTES for index in self.written)
+
+    def _run_aligned(self, buffers: Sequence[Buffer], values: Mapping[str, int]) -> None:
+        """Run over aligned copies of what is written, and copy that back."""
+        arrays = {index: _own(buffers[index]).array for index in self.written}
+        places = list(buffers)
+        for index, array in arrays.items():
+            fresh = copied(array)
+            places[index] = HostBuffer(buffers[index].dtype, fresh.size, fresh, fresh.ctypes.data)
+        self.bind(places, values)()
+        for index, array in arrays.items():
+            array[...] = _own(places[index]).array
 
     def _is_alone(self, count: int) -> bool:
         """Whether one thread is enough."""
@@ -310,6 +331,7 @@ def _executable(program: Program, loaded: _Loaded, pool: Pool) -> HostExecutable
         len(buffers) < len(program.arguments),
         tuple(fixed) if len(fixed) == len(buffers) else None,
         tuple([index for index, argument in enumerate(buffers) if argument.is_written]),
+        MARK in program.source,
     )
 
 
