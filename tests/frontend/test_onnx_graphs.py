@@ -168,7 +168,7 @@ def test_what_is_missing_is_counted_in_loops_scans_and_functions():
         }
         >
         z = Scan <num_scan_inputs = 1, body = r (float[3] v) => (float[3] w) {
-            w = MaxRoiPool (v)
+            w = MaxRoiPool <pooled_shape = [1, 1]> (v, v)
         }> (x)
     }
     <domain: "mine", opset_import: ["" : 21]>
@@ -240,3 +240,68 @@ def test_the_backend_interface_takes_inputs_in_order():
     assert np.array_equal(found, X[1] - X[0])
     assert Backend.supports_device("CPU")
     assert not Backend.supports_device("CUDA")
+
+
+BRANCHES = """g (float[2,3] x, {kind} c) => (float[A,3] y) {{
+    y = If (c) <
+        then_branch = t () => (float[2,3] a) {{ a = Exp (x) }},
+        else_branch = e () => (float[1,3] b) {{ b = Slice (x, zero, one) }}
+    >
+}}"""
+
+
+def branches(kind):
+    text = BRANCHES.format(kind=kind).replace(
+        "y = If",
+        "zero = Constant <value = int64[1] {0}> () one = Constant <value = int64[1] {1}> () y = If",
+    )
+    return model(text)
+
+
+@pytest.mark.parametrize(("condition", "rows"), [(True, 2), (False, 1)])
+def test_branches_may_differ_in_shape(condition, rows):
+    found = run(branches("bool[1]"), {"x": X, "c": np.array([condition])}, "reference")["y"]
+    assert found.shape == (rows, 3)
+
+
+def test_a_condition_is_one_bool():
+    with pytest.raises(ModelError, match=r"If \(makes y\): input 0 has 2 elements, expected one"):
+        run(branches("bool[2]"), {"x": X, "c": np.array([True, False])}, "reference")
+    with pytest.raises(TypeError, match=r"If \(makes y\): input 0 is float32, which it does not"):
+        run(branches("float"), {"x": X, "c": np.float32(1)}, "reference")
+
+
+def test_rounds_are_as_many_as_an_input_says_and_state_may_grow():
+    text = """g (float[2,3] x, int64 n) => (float[A,3] y) {
+        y = Loop (n, , x) <
+            body = b (int64 i, bool c, float[R,3] v) => (bool o, float[S,3] w) {
+            odd = Cast <to = 9> (i)
+            o = Identity (c)
+            w = If (odd) <
+                then_branch = t () => (float[S,3] p) { p = Concat <axis = 0> (v, x) },
+                else_branch = e () => (float[S,3] q) { q = Neg (v) }
+            >
+        }>
+    }"""
+    program = model(text)
+    for n, wanted in ((0, X), (1, -X), (2, np.concatenate([-X, X])), (-1, X)):
+        found = run(program, {"x": X, "n": np.array(n)}, "reference")["y"]
+        assert np.array_equal(found, wanted)
+
+
+def test_the_graph_of_a_loop_takes_what_the_loop_carries():
+    text = """g (float[2,3] x, int64 n) => (float[2,3] y) {
+        y = Loop (n, , x) <body = b (int64 i, bool c) => (bool o) { o = Identity (c) }>
+    }"""
+    with pytest.raises(ModelError, match="its graph takes 2 inputs, is given 3"):
+        run(model(text), {"x": X, "n": np.array(1)}, "reference")
+
+
+def test_scanned_inputs_have_as_many_rows():
+    text = """g (float[2,3] x, float[4] u) => (float[A,3] y) {
+        y = Scan <num_scan_inputs = 2, body = b (float[3] e, float f) => (float[3] t) {
+            t = Mul (e, f)
+        }> (x, u)
+    }"""
+    with pytest.raises(ModelError, match=r"scans inputs of \[2, 4\] rows"):
+        run(model(text), {"x": X, "u": np.ones(4, np.float32)}, "reference")

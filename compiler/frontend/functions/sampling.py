@@ -73,8 +73,11 @@ def taps(
 
 
 def _within(at: Value, size: int, border: Border) -> Value:
-    if border.mode == "border":
-        return ew.clip(at, 0.0, float(size - 1))
+    if border.mode == "border":  # half a pixel beyond the last one is still inside
+        is_inside = ew.logical_and(
+            ew.greater_equal(at, border.edge), ew.less_equal(at, size - 1 - border.edge)
+        )
+        return ew.where(is_inside, at, ew.clip(at, 0.0, float(size - 1)))
     return _reflected(at, size, border.edge) if border.mode == "reflection" else at
 
 
@@ -89,8 +92,9 @@ def _reflected(at: Value, size: int, edge: float) -> Value:
 
 def _pixel(place: Value, weight: Value, size: int, border: Border) -> tuple[Value, Value, Value]:
     """Where a whole coordinate is found, with its weight, and whether it is found at all."""
-    place = _within(place, size, border)
     if border.mode == "reflection":
+        place = _within(place, size, border)
+    if border.mode != "zeros":
         place = ew.clip(ew.trunc(place), 0.0, float(size - 1))
     is_there = ew.logical_and(ew.greater_equal(place, 0), ew.less_equal(place, size - 1))
     return graph.cast(place, INT64), weight, is_there

@@ -1,7 +1,6 @@
 """Operators that ONNX itself defines by other operators: their bodies."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import onnx
 
@@ -10,11 +9,12 @@ from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Item, Series
 from compiler.frontend.onnx.decode import attribute_value, function_of
 from compiler.frontend.onnx.model import Function, NodeProto
+from compiler.frontend.onnx.schemas import schema_of
 
 
 def has_body(node: NodeProto, opsets: Mapping[str, int]) -> bool:
     """Whether ONNX says how to compute the operator by others."""
-    schema = _schema(node.op, node.domain, opsets.get(node.domain, 1))
+    schema = schema_of(node.op, node.domain, opsets.get(node.domain, 1))
     return schema is not None and (_is_plain(schema) or _is_dependent(schema))
 
 
@@ -29,7 +29,7 @@ def _is_dependent(schema: onnx.defs.OpSchema) -> bool:
 def body_of(node: NodeProto, inputs: Sequence[Item], opsets: Mapping[str, int]) -> Function:
     """The function that computes `node`; `has_body` holds. Some depend on the inputs' types."""
     opset = opsets.get(node.domain, 1)
-    schema = _schema(node.op, node.domain, opset)
+    schema = schema_of(node.op, node.domain, opset)
     assert schema is not None
     given = schema.attributes.items()
     defaults = {name: attribute_value(a.default_value) for name, a in given if a.default_value.name}
@@ -79,14 +79,6 @@ def _resolved(node: NodeProto, missing: Sequence[onnx.AttributeProto]) -> onnx.N
 def _latest(versions: Sequence[int], opset: int) -> int:
     """The newest version that the model's opset has; the oldest for models before all."""
     return max([version for version in versions if version <= opset], default=min(versions))
-
-
-@lru_cache(maxsize=1024)  # a table of ONNX's, which never changes
-def _schema(op: str, domain: str, opset: int) -> onnx.defs.OpSchema | None:
-    try:
-        return onnx.defs.get_schema(op, opset, domain)
-    except onnx.defs.SchemaError:
-        return None
 
 
 def _type_of(item: Item) -> onnx.TypeProto:

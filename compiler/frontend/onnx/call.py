@@ -30,7 +30,7 @@ class Call:
     """One node about to be evaluated. Missing optional inputs are None."""
 
     op: str
-    name: str
+    label: str  # what errors call the node
     opset: int
     inputs: tuple[Item, ...]
     attributes: Mapping[str, Attribute]
@@ -83,6 +83,13 @@ class Call:
         """The only number in an input, computed now, or the default."""
         return default if self.optional(index) is None else self.numbers(index)[0]
 
+    def only(self, index: int) -> int | float:
+        """The only number in a required input, computed now."""
+        size = self.value(index).size
+        if size != 1:
+            raise self.error(f"input {index} has {size} elements, expected one")
+        return self.numbers(index)[0]
+
     def attribute(self, name: str, default: T) -> T:
         """An attribute, or its default."""
         found: T = self.attributes.get(name, default)
@@ -104,7 +111,7 @@ class Call:
 
     def error(self, fact: str) -> ModelError:
         """An error that names this node."""
-        return ModelError(f"{self.op} {self.name}: {fact}")
+        return ModelError(f"{self.label}: {fact}")
 
 
 Result: TypeAlias = Item | tuple[Item, ...]

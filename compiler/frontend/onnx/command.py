@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from compiler.errors import ModelError
-from compiler.frontend.onnx.decode import load
 from compiler.frontend.onnx.feeds import default_feed
 from compiler.frontend.onnx.model import Input, Model
+from compiler.frontend.onnx.read import load
 from compiler.frontend.onnx.reference import evaluate_reference
 from compiler.frontend.onnx.run import run
 from compiler.frontend.storage import Array

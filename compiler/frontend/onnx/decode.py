@@ -1,13 +1,12 @@
 """From ONNX's protocol buffers to plain data."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # ships no types
-from onnx import AttributeProto, numpy_helper
+from onnx import AttributeProto, TensorProto, numpy_helper
 
 from compiler.errors import ModelError
+from compiler.frontend.onnx.check import check_model
 from compiler.frontend.onnx.model import (
     Attribute,
     Dim,
@@ -18,22 +17,13 @@ from compiler.frontend.onnx.model import (
     Model,
     NodeProto,
 )
+from compiler.frontend.storage import Array
 
 Bound = Mapping[str, Attribute]  # attributes of a function's call, which its body refers to
 _NO_ATTRIBUTES: Bound = {}
+_ELEMENTS = frozenset(TensorProto.DataType.values()) - {TensorProto.UNDEFINED}
 _OWN = ("", "ai.onnx")  # two spellings of ONNX's own domain
 OLDEST, NEWEST = 7, 28  # the opsets of ONNX's own domain that operators are written for
-
-
-def load(path: Path) -> Model:
-    """Read a model. Raises ModelError for a file that is none."""
-    try:
-        proto = onnx.load(str(path))
-    except (OSError, DecodeError, onnx.checker.ValidationError) as error:
-        raise ModelError(f"model {path}: cannot be read, {error}") from None
-    if not proto.graph.output:
-        raise ModelError(f"model {path}: has no outputs, it is not an ONNX model")
-    return from_proto(proto, f"model {path}")
 
 
 def from_proto(proto: onnx.ModelProto, subject: str = "model") -> Model:
@@ -43,10 +33,18 @@ def from_proto(proto: onnx.ModelProto, subject: str = "model") -> Model:
         _check_opsets(item.opset_import, f"{subject}: function {item.name}")
     constants = {item.name for item in proto.graph.initializer}
     inputs = tuple([_input(item) for item in proto.graph.input if item.name not in constants])
-    functions = {(_domain(item.domain), item.name): item for item in proto.functions}
-    return Model(
-        _graph(proto.graph, _NO_ATTRIBUTES), _opsets(proto.opset_import), functions, inputs, proto
+    defaults = tuple([_input(item) for item in proto.graph.input if item.name in constants])
+    model = Model(
+        _graph(proto.graph, _NO_ATTRIBUTES),
+        _opsets(proto.opset_import),
+        {(_domain(item.domain), item.name): item for item in proto.functions},
+        inputs,
+        defaults,
+        proto,
     )
+    bodies = {key: function_of(item, _NO_ATTRIBUTES) for key, item in model.functions.items()}
+    check_model(model, bodies, subject)
+    return model
 
 
 def function_of(proto: onnx.FunctionProto, attributes: Bound) -> Function:
@@ -84,13 +82,26 @@ def _check_opsets(imports: Iterable[onnx.OperatorSetIdProto], subject: str) -> N
 def _graph(proto: onnx.GraphProto, bound: Bound) -> Graph:
     if proto.sparse_initializer:
         raise ModelError(f"graph {proto.name}: sparse initializers are not supported")
-    initializers = {item.name: numpy_helper.to_array(item) for item in proto.initializer}
+    initializers = {
+        item.name: _array(item, f"initializer {item.name}") for item in proto.initializer
+    }
+    if len(initializers) < len(proto.initializer):
+        raise ModelError(f"graph {proto.name}: has two initializers of one name")
     return Graph(
         tuple([_node(node, bound) for node in proto.node]),
         initializers,
         tuple([item.name for item in proto.input if item.name not in initializers]),
         tuple([item.name for item in proto.output]),
     )
+
+
+def _array(tensor: onnx.TensorProto, subject: str) -> Array:
+    """The elements of a constant. Raises ModelError for what is damaged."""
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError, onnx.checker.ValidationError) as error:
+        fact = f"element type {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelError(f"{subject}: cannot be read, {' '.join(fact.split())}") from None
 
 
 def _node(node: onnx.NodeProto, bound: Bound) -> NodeProto:
@@ -115,14 +126,23 @@ def _attribute(attribute: AttributeProto, bound: Bound) -> Attribute:
         return bound[attribute.ref_attr_name]
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, onnx.TensorProto):
-        return numpy_helper.to_array(value)
+        return _array(value, f"attribute {attribute.name}")
     if isinstance(value, onnx.GraphProto):
         return _graph(value, bound)
     if isinstance(value, bytes):
-        return value.decode()
+        return _text(value, attribute.name)
     if isinstance(value, list):
-        return tuple([item.decode() if isinstance(item, bytes) else item for item in value])
+        return tuple(
+            [_text(item, attribute.name) if isinstance(item, bytes) else item for item in value]
+        )
     return value
+
+
+def _text(value: bytes, name: str) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ModelError(f"attribute {name}: {value!r} is no text in UTF-8") from None
 
 
 def _input(item: onnx.ValueInfoProto) -> Input:
@@ -133,9 +153,9 @@ def _input(item: onnx.ValueInfoProto) -> Input:
         kind = kind.sequence_type.elem_type
         form = Form.SEQUENCE if form is Form.TENSOR else form
     tensor = kind.tensor_type
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type) if tensor.elem_type else None
-    if dtype is None:
+    if tensor.elem_type not in _ELEMENTS:
         raise ModelError(f"input {item.name}: holds no tensors, only they are supported")
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     if not tensor.HasField("shape"):
         return Input(item.name, str(dtype), None, form)
     shape: list[Dim] = []

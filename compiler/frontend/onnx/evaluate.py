@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 
 import onnx
 
-from compiler.errors import ModelError
+from compiler.errors import DTypeError, IndexingError, ModelError, NumberError, ShapeError
+from compiler.frontend.graph import Value
 from compiler.frontend.onnx.bodies import body_of, has_body
 from compiler.frontend.onnx.call import Call, Item
+from compiler.frontend.onnx.check import nodes_in
 from compiler.frontend.onnx.decode import function_of
 from compiler.frontend.onnx.fold import fold
 from compiler.frontend.onnx.model import Function, FunctionKey, Graph, Model, NodeProto
 from compiler.frontend.onnx.operators import OPERATORS
-from compiler.frontend.storage import from_array
+from compiler.frontend.onnx.schemas import why_wrong
+from compiler.frontend.storage import Array, from_array
 
 Names = MutableMapping[str, Item]
 
@@ -30,16 +33,39 @@ class Context:
 def evaluate(model: Model, inputs: Mapping[str, Item], device: str) -> tuple[Item, ...]:
     """The outputs of a model, lazily; `check_operators` has found nothing."""
     context = Context(device, model.opsets, model.functions)
-    return _graph(model.graph, dict(inputs), context)
+    return _graph(model.graph, inputs, {}, context)
 
 
-def _graph(graph: Graph, names: Names, context: Context) -> tuple[Item, ...]:
-    for name, array in graph.initializers.items():
-        names[name] = from_array(array, context.device)
+def _graph(
+    graph: Graph, given: Mapping[str, Item], outer: Names, context: Context
+) -> tuple[Item, ...]:
+    """The outputs of a graph, which sees names around it. What is given goes before constants."""
+    own: dict[str, Item] = {
+        name: _constant(name, array, context.device)
+        for name, array in graph.initializers.items()
+        if name not in given
+    }
+    own.update(given)
+    names = ChainMap(own, outer)
     for node in graph.nodes:
-        names.update(_node(node, names, context))
+        names.update(_named(node, names, context))
     # the body of an operator lacks what makes an output that nobody asked for
     return tuple([names.get(name) for name in graph.outputs])
+
+
+def _constant(name: str, array: Array, device: str) -> Value:
+    try:
+        return from_array(array, device)
+    except DTypeError as error:
+        raise ModelError(f"initializer {name}: {error}") from None
+
+
+def _named(node: NodeProto, names: Names, context: Context) -> dict[str, Item]:
+    """What a node makes; errors of shapes and dtypes say which node it was."""
+    try:
+        return _node(node, names, context)
+    except (ShapeError, DTypeError, IndexingError, NumberError) as error:
+        raise type(error)(f"{node.label}: {error}") from None
 
 
 def _node(node: NodeProto, names: Names, context: Context) -> dict[str, Item]:
@@ -52,9 +78,9 @@ def _node(node: NodeProto, names: Names, context: Context) -> dict[str, Item]:
         given = dict.fromkeys(function.graph.inputs) | dict(
             zip(function.graph.inputs, inputs, strict=False)
         )
-        found = _graph(function.graph, given, within)
+        found = _graph(function.graph, given, {}, within)
     if len(found) < len([name for name in node.outputs if name]):
-        raise ModelError(f"{node.op} {node.name}: only {len(found)} outputs are supported")
+        raise ModelError(f"{node.label}: only {len(found)} outputs are supported")
     return {name: item for name, item in zip(node.outputs, found, strict=False) if name}
 
 
@@ -72,13 +98,19 @@ def _operator(
     node: NodeProto, inputs: tuple[Item, ...], names: Names, context: Context
 ) -> tuple[Item, ...]:
     def nested(graph: Graph, given: Sequence[Item]) -> tuple[Item, ...]:
-        inner = dict(zip(graph.inputs, given, strict=True))
-        return _graph(graph, ChainMap(inner, names), context)
+        if len(given) != len(graph.inputs):
+            raise call.error(f"its graph takes {len(graph.inputs)} inputs, is given {len(given)}")
+        return _graph(graph, dict(zip(graph.inputs, given, strict=True)), names, context)
 
+    opset = context.opsets.get(node.domain, 1)
+    dtypes = [item.dtype if isinstance(item, Value) else None for item in inputs]
+    why = why_wrong(node.op, node.domain, opset, dtypes)
+    if why is not None:
+        raise DTypeError(why)
     call = Call(
         node.op,
-        node.name,
-        context.opsets.get(node.domain, 1),
+        node.label,
+        opset,
         inputs,
         node.attributes,
         context.device,
@@ -109,8 +141,6 @@ def check_operators(model: Model) -> None:
 
 def _all_nodes(model: Model) -> Iterator[NodeProto]:
     """Those of the graph, of graphs inside nodes, and of the model's functions."""
-    graphs = [model.graph, *[function_of(proto, {}).graph for proto in model.functions.values()]]
-    while graphs:
-        for node in graphs.pop().nodes:
-            yield node
-            graphs.extend([item for item in node.attributes.values() if isinstance(item, Graph)])
+    yield from nodes_in(model.graph)
+    for proto in model.functions.values():
+        yield from nodes_in(function_of(proto, {}).graph)

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call
 from compiler.frontend.onnx.known import Numbers, numbers_of, value_of
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.symbolic import maximum, minimum
-from compiler.ir import BOOL
+from compiler.ir import BOOL, INT64, DType
 
 MOST = 64  # numbers: shapes are short, and what is longer is data
 
@@ -30,13 +31,19 @@ def fold(call: Call) -> Value | None:
     given = [_given(x) for x in call.inputs]
     if any(numbers is None for numbers in given):
         return None
-    first = call.value(0)
     found = rule(call, [numbers for numbers in given if numbers is not None])
     if found is None:
         return None
     array = np.empty(found.shape, object)  # a single number has forgotten that it is an array
     array[...] = found
-    return value_of(array, BOOL if call.op in COMPARISONS else first.dtype, call.device)
+    return value_of(array, _dtype(call), call.device)
+
+
+def _dtype(call: Call) -> DType:
+    """That of the numbers: of a choice, what is chosen from."""
+    if call.op in COMPARISONS:
+        return BOOL
+    return INT64 if call.op == "Cast" else call.value(1 if call.op == "Where" else 0).dtype
 
 
 def _given(x: object) -> Numbers | None:
@@ -70,10 +77,7 @@ def _quotient(a: int, b: int) -> int:
 
 
 def _cast(call: Call, given: list[Numbers]) -> Numbers | None:
-    return given[0] if call.attribute("to", 0) == _INT64 else None
-
-
-_INT64 = 7  # onnx.TensorProto.INT64
+    return given[0] if call.attribute("to", 0) == onnx.TensorProto.INT64 else None
 
 
 def _gather(call: Call, given: list[Numbers]) -> Numbers:

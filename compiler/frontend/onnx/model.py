@@ -48,6 +48,12 @@ class NodeProto:
         """The key of the operator: with its domain, unless that is ONNX's own."""
         return f"{self.domain}.{self.op}" if self.domain else self.op
 
+    @property
+    def label(self) -> str:
+        """What errors call it: its name, or by what it makes if it has none."""
+        made = next(filter(None, self.outputs), "nothing")
+        return f"{self.full_name} {self.name or f'(makes {made})'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -78,6 +84,7 @@ class Model:
     opsets: Mapping[str, int]
     functions: Mapping[FunctionKey, onnx.FunctionProto]
     inputs: tuple[Input, ...]
+    defaults: tuple[Input, ...]  # inputs that have a value in the file and may be fed another
     proto: onnx.ModelProto
 
     @property

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from compiler.errors import ModelError, ShapeError
+import numpy as np
+
+from compiler.errors import DTypeError, ModelError, ShapeError
 from compiler.frontend.binding import bind
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Item, Series
 from compiler.frontend.onnx.evaluate import check_operators, evaluate
 from compiler.frontend.onnx.feeds import check_dims
-from compiler.frontend.onnx.model import Form, Input, Model
+from compiler.frontend.onnx.model import Dim, Form, Input, Model
 from compiler.frontend.realize import realize, to_numpy
 from compiler.frontend.storage import Array, from_array
 from compiler.frontend.symbolic import Variable
@@ -47,7 +49,9 @@ def run_any(
     """`run` for models with sequences (lists) and optionals (None) among inputs and outputs."""
     check_operators(model)
     check_dims(model, variables)
-    inputs = {item.name: _bound(item, _fed(item, feed, device), variables) for item in model.inputs}
+    _check_fed(model, feed)
+    given = [*model.inputs, *[item for item in model.defaults if item.name in feed]]
+    inputs = {item.name: _bound(item, _fed(item, feed, device), variables) for item in given}
     outputs = evaluate(model, inputs, device)
     values = [value for item in outputs for value in _values(item)]
     computed = iter([to_numpy(value) for value in realize(values)])
@@ -82,21 +86,48 @@ def _bound(item: Input, fed: Item, variables: Mapping[str, Variable]) -> Item:
     return fed
 
 
+def _check_fed(model: Model, feed: Mapping[str, Fed]) -> None:
+    for item in model.inputs:
+        if item.name not in feed:
+            raise ModelError(f"input {item.name}: is not fed")
+    names = [item.name for item in (*model.inputs, *model.defaults)]
+    for name in feed:
+        if name not in names:
+            raise ModelError(f"feed {name}: the inputs are {', '.join(names) or 'none'}")
+
+
 def _fed(item: Input, feed: Mapping[str, Fed], device: str) -> Item:
-    if item.name not in feed:
-        raise ModelError(f"input {item.name}: is not fed")
     fed = feed[item.name]
     if fed is None and item.form is Form.OPTIONAL:
         return None
     if isinstance(fed, list | tuple) and item.form is not Form.TENSOR:
-        return Series(tuple([from_array(array, device) for array in fed]))
+        return Series(tuple([_value(item, array, device) for array in fed]))
     if fed is None or isinstance(fed, list | tuple) or item.form is Form.SEQUENCE:
-        raise ModelError(f"input {item.name}: is a {item.form.name.lower()}, fed {type(fed)}")
-    array: Array = fed  # type: ignore[assignment]  # sequences of arrays are lists or tuples
-    rank = array.ndim if item.shape is None else len(item.shape)
-    if array.ndim != rank or array.dtype != item.dtype:
-        expected = f"{item.dtype}{'' if item.shape is None else list(item.shape)}"
         raise ModelError(
-            f"input {item.name}: fed {array.dtype}{list(array.shape)}, expected {expected}"
+            f"input {item.name}: is a {item.form.name.lower()}, fed {type(fed).__name__}"
         )
-    return from_array(array, device)
+    return _value(item, fed, device)  # type: ignore[arg-type]  # sequences are lists or tuples
+
+
+def _value(item: Input, fed: Array, device: str) -> Value:
+    """One array, of the dtype and the shape that the model says."""
+    expected = f"{item.dtype}{'' if item.shape is None else list(item.shape)}"
+    if not isinstance(fed, np.ndarray | np.generic):
+        raise ModelError(f"input {item.name}: fed {type(fed).__name__}, expected {expected}")
+    if fed.dtype != item.dtype or not _is_of(fed.shape, item.shape):
+        raise ModelError(
+            f"input {item.name}: fed {fed.dtype}{list(fed.shape)}, expected {expected}"
+        )
+    try:
+        return from_array(np.asarray(fed), device)
+    except DTypeError as error:
+        raise ModelError(f"input {item.name}: {error}") from None
+
+
+def _is_of(shape: Sequence[int], wanted: Sequence[Dim] | None) -> bool:
+    """Whether an array of this shape is meant; old exporters write 0 for a size they leave open."""
+    if wanted is None:
+        return True
+    return len(shape) == len(wanted) and all(
+        isinstance(want, str) or want in (0, size) for size, want in zip(shape, wanted, strict=True)
+    )

@@ -16,22 +16,23 @@ _ENDLESS = 2**63 - 1
 
 
 def _if(call: Call) -> tuple[Item, ...]:
-    branch = "then_branch" if call.numbers(0)[0] else "else_branch"
+    branch = "then_branch" if call.only(0) else "else_branch"
     return call.evaluate(call.graph(branch), ())
 
 
 def _loop(call: Call) -> tuple[Item, ...]:
     """Carried values are computed after each round: the condition needs them anyway."""
     body = call.graph("body")
-    limit = int(call.number(0, _ENDLESS))
+    limit = _ENDLESS if call.optional(0) is None else int(call.only(0))
     state, count = call.inputs[2:], len(call.inputs) - 2
-    condition = call.optional(1)
     rounds: list[tuple[Item, ...]] = []
-    goes_on = condition is None or bool(to_numpy(condition).item())
+    goes_on = call.optional(1) is None or bool(call.only(1))
     while goes_on and len(rounds) < limit:
         number = from_array(np.asarray(len(rounds), np.int64), call.device)
         going = from_array(np.asarray(goes_on), call.device)
         found = _computed(call.evaluate(body, (number, going, *state)))
+        if len(found) <= count:
+            raise call.error(f"its graph makes {len(found)} outputs, carries {count} and one more")
         goes_on = bool(to_numpy(_tensor(call, found[0])).item())
         state = found[1 : 1 + count]
         rounds.append(found[1 + count :])
@@ -81,7 +82,10 @@ def _scanned(call: Call, given: Sequence[Value]) -> tuple[Item, ...]:
     axes = call.attribute("scan_input_axes", (0,) * count)
     backwards = call.attribute("scan_input_directions", (0,) * count)
     axes = tuple([as_axis(axis, x.ndim) for axis, x in zip(axes, scanned, strict=True)])
-    length = scanned[0].shape[axes[0]]
+    lengths = [x.shape[axis] for axis, x in zip(axes, scanned, strict=True)]
+    length = lengths[0]
+    if any(other != length for other in lengths):
+        raise call.error(f"scans inputs of {lengths} rows, they have to be as many")
     rounds: list[tuple[Item, ...]] = []
     for i in range(length):
         places = [length - 1 - i if is_back else i for is_back in backwards]

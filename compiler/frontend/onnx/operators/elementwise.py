@@ -77,7 +77,8 @@ def _dtype(call: Call, name: str) -> DType:
     try:
         return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
     except (KeyError, TypeError, DTypeError):
-        wanted = onnx.TensorProto.DataType.Name(code)
+        kinds = onnx.TensorProto.DataType
+        wanted = kinds.Name(code) if code in kinds.values() else f"type {code}"
         raise call.error(f"to {wanted}, which tensors do not have") from None
 
 

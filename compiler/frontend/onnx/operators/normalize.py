@@ -32,6 +32,10 @@ def _batch_norm(call: Call) -> Value | tuple[Value, ...]:
     x = call.value(0)
     scale, bias, mean, var = [call.value(i) for i in range(1, 5)]
     eps = float(call.attribute("epsilon", 1e-5))
+    if not call.attribute("spatial", 1):  # opsets 7 and 8: numbers for each element of a row
+        row = (1, *x.shape[1:])
+        scale, bias, mean, var = [graph.reshape(v, row) for v in (scale, bias, mean, var)]
+        return _scaled(x, scale, bias, mean, var, eps)
     if not call.attribute("training_mode", 0):
         return _normalized(x, scale, bias, mean, var, eps)
     axes = (0, *range(2, x.ndim))
@@ -47,6 +51,10 @@ def _batch_norm(call: Call) -> Value | tuple[Value, ...]:
 
 def _normalized(x: Value, scale: Value, bias: Value, mean: Value, var: Value, eps: float) -> Value:
     scale, bias, mean, var = [_per_channel(value, x.ndim) for value in (scale, bias, mean, var)]
+    return _scaled(x, scale, bias, mean, var, eps)
+
+
+def _scaled(x: Value, scale: Value, bias: Value, mean: Value, var: Value, eps: float) -> Value:
     factor = ew.divide(scale, floats.sqrt(ew.add(var, eps)))
     return graph.cast(ew.add(ew.multiply(ew.subtract(x, mean), factor), bias), x.dtype)
 

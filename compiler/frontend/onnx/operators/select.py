@@ -90,6 +90,8 @@ def _compress(call: Call) -> Value:
 def _non_zero(call: Call) -> Value:
     x = call.value(0)
     flat = positions(graph.reshape(graph.cast(x, BOOL), (x.size,)))
+    if x.ndim == 0:  # no axis has a place, but there is one element or none: (0, n), not NumPy's
+        return graph.full(0, INT64, (0, flat.size), x.device)
     places = []
     for size in reversed(x.shape):
         places.append(division.remainder(flat, size))

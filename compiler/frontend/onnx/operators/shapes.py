@@ -3,7 +3,6 @@
 import numpy as np
 import onnx
 
-from compiler.errors import ModelError
 from compiler.frontend.functions.creation import arange, eye, full
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
@@ -17,7 +16,7 @@ def _constant(call: Call) -> Value:
         if name in call.attributes:
             dtype = {"f": np.float32, "i": np.int64}.get(name[6:7])
             return from_array(np.asarray(call.attributes[name], dtype), call.device)
-    raise ModelError(f"Constant {call.name}: has {', '.join(call.attributes)}, expected numbers")
+    raise call.error(f"has {', '.join(call.attributes)}, expected numbers")
 
 
 def _constant_of_shape(call: Call) -> Value:
