@@ -1,8 +1,8 @@
 """The Python array API standard, 2024.12: its functions over tensors, under its names.
 
 `x.__array_namespace__()` gives this module, and so does `from compiler import array_api`. Dtypes
-are NumPy's objects. There are no complex numbers, and none of the optional extensions (linalg,
-fft). To add a name: a line below.
+are NumPy's objects. There are no complex numbers (conj and real take real ones), and none of the
+optional extensions (linalg, fft). To add a name: a line below.
 """
 
 import math
@@ -36,7 +36,6 @@ from compiler.frontend.functions import (
     floats,
     indexing,
     inverse,
-    linalg,
     movement,
     ordering,
     reduce,
@@ -44,6 +43,7 @@ from compiler.frontend.functions import (
     sets,
     sorting,
 )
+from compiler.frontend.functions import linalg as products  # `linalg` would be the extension
 from compiler.frontend.tensor import function, functions, method, methods, record
 
 __array_api_version__ = "2024.12"
@@ -70,6 +70,7 @@ abs, negative, positive = (
     method(elementwise.negative),
     method(elementwise.positive),
 )
+conj = real = method(elementwise.positive)  # numbers here are real, and the standard takes them
 add, subtract = function(elementwise.add), function(elementwise.subtract)
 multiply, divide = function(elementwise.multiply), function(elementwise.divide)
 floor_divide, remainder = function(division.floor_divide), function(division.remainder)
@@ -134,8 +135,8 @@ var, std = method(reduce.var), method(reduce.std)
 any, all = method(reduce.any_), method(reduce.all_)
 count_nonzero, diff = method(reduce.count_nonzero), method(arrangement.diff)
 cumulative_sum, cumulative_prod = method(scan.cumsum), method(scan.cumprod)
-matmul, tensordot = method(linalg.matmul), method(linalg.tensordot)
-vecdot, matrix_transpose = method(linalg.vecdot), method(movement.matrix_transpose)
+matmul, tensordot = method(products.matmul), method(products.tensordot)
+vecdot, matrix_transpose = method(products.vecdot), method(movement.matrix_transpose)
 
 __all__ = [
     "__array_api_version__",
@@ -171,6 +172,7 @@ __all__ = [
     "ceil",
     "clip",
     "concat",
+    "conj",
     "copysign",
     "cos",
     "cosh",
@@ -246,6 +248,7 @@ __all__ = [
     "positive",
     "pow",
     "prod",
+    "real",
     "reciprocal",
     "remainder",
     "repeat",

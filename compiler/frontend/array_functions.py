@@ -8,7 +8,7 @@ import numpy as np
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.shapes import Axes, as_shape
-from compiler.frontend.tensor import Tensor
+from compiler.frontend.tensor import Tensor, wrap
 
 
 def asarray(
@@ -19,13 +19,21 @@ def asarray(
     device: str | None = None,
     copy: bool | None = None,
 ) -> Tensor:
-    """A tensor of the elements; a tensor that is like that already is given back."""
+    """A tensor of the elements; a tensor that is like that already is given back.
+
+    With `copy` it is a tensor of its own: what is assigned to one does not show in the other.
+    """
     if not isinstance(obj, Tensor):
         if copy is False:
             raise ShapeError("asarray: a tensor is a snapshot, always a copy; leave out copy=False")
         return Tensor(obj, dtype, device or "llvm")
     result = obj if device is None else obj.to(device)
-    return result if dtype is None else result.astype(dtype)
+    result = result if dtype is None else result.astype(dtype)
+    if result.value is not obj.value:
+        if copy is False:
+            raise ShapeError(f"asarray of {obj}: has to be converted, leave out copy=False")
+        return result
+    return wrap(obj.value) if copy else obj
 
 
 def from_dlpack(
@@ -44,8 +52,8 @@ def from_dlpack(
 def astype(
     x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
 ) -> Tensor:
-    """Converted elements. Tensors never change, so a copy could not be told from the original."""
-    return asarray(x, dtype=dtype, device=device)
+    """Converted elements; without `copy`, the tensor itself if it is of that dtype already."""
+    return asarray(_tensor(x, "astype"), dtype=dtype, device=device, copy=copy or None)
 
 
 def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> Tensor:

@@ -7,7 +7,7 @@ import pytest
 
 from compiler import Tensor, array_api
 
-# Name -> parameters, as the standard has them; complex functions are not there.
+# Name -> parameters, as the standard has them; imag is not there, nor are complex dtypes.
 SIGNATURES = {
     **dict.fromkeys(
         (
@@ -15,6 +15,7 @@ SIGNATURES = {
             *("cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log1p"),
             *("log2", "log10", "logical_not", "negative", "positive", "reciprocal", "round"),
             *("sign", "signbit", "sin", "sinh", "square", "sqrt", "tan", "tanh", "trunc"),
+            *("conj", "real"),
             *("matrix_transpose", "nonzero", "unique_all", "unique_counts", "unique_inverse"),
             "unique_values",
         ),
@@ -115,6 +116,44 @@ def test_a_tensor_names_its_namespace():
     assert namespace is array_api
     with pytest.raises(ValueError, match=r"array API 1999.12: this is 2021.12, .*2024.12"):
         Tensor([1.0]).__array_namespace__(api_version="1999.12")
+
+
+def test_no_module_of_ours_looks_like_an_extension():
+    for name in ("linalg", "fft"):
+        assert not hasattr(array_api, name)
+
+
+def test_the_conjugate_and_the_real_part_of_real_numbers_are_themselves(tensor, check):
+    x = np.array([-1.5, 2.0])
+    check(array_api.conj(tensor(x)), x)
+    check(array_api.real(tensor(x)), x)
+
+
+COPIES = {
+    "asarray": lambda x: array_api.asarray(x, copy=True),
+    "astype": lambda x: array_api.astype(x, x.dtype),
+    "from_dlpack": lambda x: array_api.from_dlpack(x, copy=True),
+    "reshape": lambda x: array_api.reshape(x, x.shape, copy=True),
+    "positive": array_api.positive,
+    "a method": lambda x: x.astype(x.dtype),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_what_is_assigned_to_a_copy_does_not_show_in_the_original(tensor, name):
+    x = tensor([1.0, 2.0])
+    copied = COPIES[name](x)
+    copied[0] = 9.0
+    assert (x.tolist(), copied.tolist()) == ([1, 2], [9, 2])
+
+
+def test_without_a_copy_the_tensor_itself_is_given_or_it_is_an_error(tensor):
+    x = tensor([1.0, 2.0])
+    assert array_api.asarray(x) is x
+    assert array_api.asarray(x, copy=False) is x
+    assert array_api.astype(x, array_api.float64, copy=False) is x
+    with pytest.raises(ValueError, match="has to be converted"):
+        array_api.asarray(x, dtype=array_api.int8, copy=False)
 
 
 def standardize(x):
@@ -281,6 +320,7 @@ def test_creation_is_numpys(check):
         (array_api.arange(0, 1, 0.25), np.arange(0, 1, 0.25)),
         (array_api.linspace(0, 1, 5), np.linspace(0, 1, 5)),
         (array_api.eye(2, 3, k=1), np.eye(2, 3, k=1)),
+        (array_api.eye(2, 3, dtype=array_api.bool), np.eye(2, 3, dtype=bool)),
         (array_api.full((2,), 3), np.full(2, 3)),
         (array_api.zeros(2, device=None), np.zeros(2)),
         (array_api.ones((1, 2), dtype=array_api.uint8), np.ones((1, 2), np.uint8)),
@@ -294,3 +334,24 @@ def test_grids_are_numpys(tensor, check, indexing):
     found = array_api.meshgrid(*[tensor(axis) for axis in axes], indexing=indexing)
     for ours, theirs in zip(found, np.meshgrid(*axes, indexing=indexing), strict=True):
         check(ours, theirs)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 3), (None, 1000), (-5, None), (2, 999)])
+def test_bounds_beyond_the_ends_of_a_dtype_bound_nothing(tensor, check, low, high):
+    x = np.array([1, 5, 255], np.uint8)
+    check(array_api.clip(tensor(x), low, high), np.clip(x, low, high))
+
+
+def test_bounds_that_a_dtype_cannot_hold_are_numpys_error(tensor):
+    x = np.array([1, 5], np.uint8)
+    for low, high in ((300, 400), (-5, -2)):
+        with pytest.raises(OverflowError):
+            np.clip(x, low, high)
+        with pytest.raises(OverflowError):
+            array_api.clip(tensor(x), low, high)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
+def test_sums_to_bool_are_refused_as_a_dtype(tensor, name):
+    with pytest.raises(TypeError, match="to bool"):
+        getattr(array_api, name)(tensor([1, 2]), dtype=array_api.bool)

@@ -102,6 +102,14 @@ FLAWS = {
         proto(node("Add", ["x", "four"], ["y"], name="sum"), constants=[LONG]),
         "Add sum: shapes (2, 3) and (4,): do not broadcast",
     ),
+    "too many axes": (
+        proto(
+            node("Resize", ["wide", "", "scales"], ["y"]),
+            inputs=[info("x"), info("wide", shape=(2, 3, 1, 1, 1))],
+            constants=[numpy_helper.from_array(np.ones(4, np.float32), "scales")],
+        ),
+        "Resize (makes y): cannot be computed of float32[2, 3, 1, 1, 1], -, float32[4], ",
+    ),
     "an axis that is not there": (
         proto(node("Softmax", ["x"], ["y"], axis=7)),
         "Softmax (makes y): axis 7: the array has 2 dimensions",
@@ -134,7 +142,10 @@ def message(action):
 @pytest.mark.parametrize("name", FLAWS)
 def test_a_flaw_of_a_model_is_one_line(name):
     model, wanted = FLAWS[name]
-    assert wanted in message(lambda: run(from_proto(model), {"x": X}, "reference"))
+    feed = {"x": X}
+    if len(model.graph.input) > 1:
+        feed["wide"] = X.reshape(2, 3, 1, 1, 1)
+    assert wanted in message(lambda: run(from_proto(model), feed, "reference"))
 
 
 def test_errors_of_shapes_keep_numpys_kind():

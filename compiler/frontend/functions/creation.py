@@ -170,7 +170,7 @@ def eye(
     columns = as_int(n_rows if n_cols is None else n_cols, "n_cols")
     one = ones((n_rows, columns), dtype=dtype, device=device)
     on_diagonal = equal(add(arange_like(one, 0), _near(one, k)), arange_like(one, 1))
-    return where(on_diagonal, one, 0)
+    return where(on_diagonal, one, full_like(one, 0))
 
 
 def tril(x: Value, k: int = 0) -> Value:

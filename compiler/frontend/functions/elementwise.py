@@ -371,7 +371,12 @@ def minimum(x1: Operand, x2: Operand) -> Value:
 
 
 def clip(x: Value, min: Operand | None = None, max: Operand | None = None) -> Value:
-    """x, but not below min nor above max."""
+    """x, but not below min nor above max; a bound beyond the ends of x's dtype bounds nothing."""
+    is_bounded = x.dtype.is_int
+    if is_bounded and isinstance(min, int) and min < x.dtype.lowest:
+        min = None
+    if is_bounded and isinstance(max, int) and max > x.dtype.highest:
+        max = None
     low = x if min is None else maximum(x, min)
     return low if max is None else minimum(low, max)
 

@@ -1,13 +1,13 @@
 """Running sums and products: over windows that reach back, in blocks once the axis is long."""
 
-from compiler.errors import ShapeError
+from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions.movement import pad
 from compiler.frontend.graph import Value
 from compiler.frontend.shapes import as_axis
 from compiler.frontend.symbolic import largest
-from compiler.ir import Op
+from compiler.ir import BOOL, Op
 
 BLOCK = 256  # a block of n elements takes n * n steps, n elements in blocks take n * BLOCK
 
@@ -43,6 +43,8 @@ def _cumulative(
         raise ShapeError("running sum of shape (): needs an axis")
     along = as_axis(axis, x.ndim)
     result = dtypes.sum_of(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    if result is BOOL:
+        raise DTypeError(f"cumulative {op.name.lower()} to bool: give an integer dtype")
     wide = graph.cast(x, dtypes.accumulator(result))
     if include_initial:
         wide = _shifted(op, wide, along, 1, 0)

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 import onnx
 
-from compiler.errors import DTypeError, IndexingError, ModelError, NumberError, ShapeError
+from compiler.errors import (
+    CompilerError,
+    DTypeError,
+    IndexingError,
+    ModelError,
+    NumberError,
+    ShapeError,
+)
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.bodies import body_of, has_body
 from compiler.frontend.onnx.call import Call, Item
@@ -61,11 +68,24 @@ def _constant(name: str, array: Array, device: str) -> Value:
 
 
 def _named(node: NodeProto, names: Names, context: Context) -> dict[str, Item]:
-    """What a node makes; errors of shapes and dtypes say which node it was."""
+    """What a node makes; errors say which node it was, whatever is wrong with its inputs."""
     try:
         return _node(node, names, context)
     except (ShapeError, DTypeError, IndexingError, NumberError) as error:
         raise type(error)(f"{node.label}: {error}") from None
+    except CompilerError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # Schemas do not tell ranks: where an operator takes them for granted, Python complains.
+        given = ", ".join([_described(names[name]) if name else "-" for name in node.inputs])
+        fact = " ".join(str(error).split())
+        raise ModelError(f"{node.label}: cannot be computed of {given}, {fact}") from error
+
+
+def _described(item: Item) -> str:
+    if isinstance(item, Value):
+        return f"{item.dtype}{list(item.shape)}"
+    return "nothing" if item is None else f"a sequence of {len(item.items)}"
 
 
 def _node(node: NodeProto, names: Names, context: Context) -> dict[str, Item]:
