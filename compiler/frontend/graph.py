@@ -244,8 +244,11 @@ def identity(op: Op, dtype: DType) -> Number:
 
 
 def contiguous(value: Value) -> Value:
-    """The same value, computed by a kernel of its own."""
-    if value.kind in (Kind.SOURCE, Kind.CONTIGUOUS):
+    """The same value, computed by a kernel of its own, unless it lies in memory row by row."""
+    base = value
+    while base.kind is Kind.RESHAPE:
+        base = base.src[0]
+    if base.kind in (Kind.SOURCE, Kind.CONTIGUOUS):
         return value
     return _intern(Kind.CONTIGUOUS, value.dtype, value.shape, (value,), None, value.device)
 

@@ -47,6 +47,7 @@ class Storage:
         return open_device(self.device).release(self.buffer).view(to_numpy(self.dtype))
 
 
+_SAME_ELEMENTS = (Kind.RESHAPE, Kind.CONTIGUOUS)  # as their source, in the same order
 _OWN_REFERENCES = 2  # in `release`: its variable, and the argument of getrefcount
 
 
@@ -67,9 +68,11 @@ def release(value: Value, held: dict[Value, Storage]) -> Buffer | None:
 
 def storage_of(value: Value) -> Storage | None:
     """The memory that holds the elements of `value` row by row, if there is any."""
-    if value.kind is Kind.SOURCE:
-        return value.arg  # type: ignore[no-any-return]  # arg is typed by Kind
-    return value.storage  # type: ignore[no-any-return]  # only `remember` sets it
+    while value.kind is not Kind.SOURCE:
+        if value.storage is not None or value.kind not in _SAME_ELEMENTS:
+            return value.storage  # type: ignore[no-any-return]  # only `remember` sets it
+        value = value.src[0]
+    return value.arg  # type: ignore[no-any-return]  # arg is typed by Kind
 
 
 def from_array(array: Array, device: str) -> Value:

@@ -7,6 +7,8 @@ from compiler import CompileFinished, CompileStarted, Tensor, compiling, observi
 from compiler.backends import Program
 from compiler.errors import CompilerError, DeviceError, IllegalOptError
 from compiler.frontend import realize as realizing
+from compiler.frontend.launches import counting_launches
+from compiler.frontend.tensor import wrap
 from compiler.kernel import Upcast
 
 
@@ -41,6 +43,33 @@ def test_what_was_realized_is_not_computed_again():
 def test_a_reshape_of_memory_launches_nothing():
     x = Tensor(np.arange(12.0), device="reference")
     assert compiles(x.reshape(3, 4).numpy) == []
+
+
+def computed(x):
+    """The expression that `x` was, whose elements are in memory by now."""
+    expression = wrap(x.value)
+    x.realize()
+    return expression
+
+
+TWELVE = np.arange(12.0).reshape(3, 4)
+ROW_BY_ROW = {
+    "what was given": lambda x: (x, TWELVE),
+    "its reshape": lambda x: (x.reshape(4, 3), TWELVE.reshape(4, 3)),
+    "what was computed": lambda x: (computed(x * 2), TWELVE * 2),
+    "a reshape of it": lambda x: (computed(x + 3).reshape(6, 2), TWELVE.reshape(6, 2) + 3),
+    "a copy": lambda x: (computed(x.T.contiguous()), TWELVE.T),
+    "a reshape of a copy": lambda x: (computed(x.T.contiguous()).reshape(-1), TWELVE.T.ravel()),
+}
+
+
+@pytest.mark.parametrize("name", ROW_BY_ROW)
+def test_what_lies_in_memory_row_by_row_is_not_scheduled_again(name, check):
+    x, wanted = ROW_BY_ROW[name](Tensor(TWELVE, device="reference"))
+    assert x.contiguous().explain() == "no kernel: all of it is in memory"
+    with counting_launches() as launches:
+        check(x.contiguous(), wanted)
+    assert launches.count == 0
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0, 4)])

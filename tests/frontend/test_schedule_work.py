@@ -154,3 +154,12 @@ def test_backward_passes_of_deep_chains_are_computed():
 def test_a_step_that_looks_around_is_stored_before_its_views_multiply():
     _, kernels = work(stencil(12))
     assert max(len(nodes_of(kernel.ast)) for kernel in kernels) < 1000
+
+
+@pytest.mark.parametrize("layers", [80, 320])
+def test_a_gradient_that_goes_back_over_a_long_chain_computes_little_twice(layers):
+    roots = backward_chain(layers)
+    values = toposort([root.value for root in roots])
+    calls, kernels = work(roots)
+    assert calls < 100 * len(values)
+    assert sum(len(nodes_of(kernel.ast)) for kernel in kernels) < 1.5 * len(values)

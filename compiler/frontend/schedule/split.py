@@ -11,8 +11,11 @@ question is which values go to memory. In this order:
    WINDOWS repeat at least `REPEAT` times.
 4. A value with a reduction in its kernel that is read by more than one kernel, or by one kernel
    through different views.
-5. A value whose kernel would read more than `MAX_INPUTS` buffers, or be deeper than `DEPTH` where
-   nothing else below it is needed further up, or in any case deeper than `MAX_DEPTH`.
+5. A value whose kernel would read more than `MAX_INPUTS` buffers, or be too deep. What is still to
+   be read when `FAR` values more are computed is stored from a depth of `KEPT` on, as a gradient
+   that goes back over a long chain would compute it anew; a value that alone of those so far is
+   still to be read, from `DEPTH` on; one that is so but for values that are read much later, from
+   `LONG` on; and any value from `MAX_DEPTH` on.
 6. A value that a kernel would see through too many views (`crowds`).
 
 Everything else is fused: elementwise chains into a reduction and after it (matmul + bias + relu is
@@ -37,7 +40,8 @@ from compiler.ir import Op
 SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
 REPEAT = 8
 MAX_INPUTS = 32
-DEPTH, MAX_DEPTH = 128, 512
+FAR = 256
+KEPT, DEPTH, LONG, MAX_DEPTH = 64, 128, 256, 512
 
 _EXACT_MOVES = frozenset((Kind.PERMUTE, Kind.RESHAPE, Kind.FLIP))
 _REPEATING = frozenset((Kind.EXPAND, Kind.WINDOWS))
@@ -113,9 +117,9 @@ def find_cuts(
         if memory_of(value) is None:
             asked.setdefault(value, Reason.CROWD)
     demands = _demands(order, consumers, asked)
-    narrow = _narrow(order, consumers, memory_of)
+    joints = _joints(order, consumers, memory_of)
     keeps = frozenset([d for d in {v.device: None for v in order} if keeps_rows and has_rows(d)])
-    graph = _Graph(order, demands, narrow, keeps, memory_of)
+    graph = _Graph(order, demands, joints, keeps, memory_of)
     fused = _fuse(graph, asked)
     forks = _forks(order, consumers, fused)
     if not forks:
@@ -124,23 +128,31 @@ def find_cuts(
     return _fuse(graph, {**shared, **asked}).cuts
 
 
-def _narrow(
+def _joints(
     order: Sequence[Value], consumers: Mapping[Value, list[Value]], memory_of: MemoryOf
-) -> frozenset[Value]:
-    """The values that are the only one of those computed so far that is still to be read."""
+) -> dict[Value, int]:
+    """Where a chain is best cut (see rule 5), and from which depth on."""
     place = {value: index for index, value in enumerate(order)}
     last_read = {v: max([place[c] for c in consumers[v]], default=-1) for v in order}
     ends: list[list[Value]] = [[] for _ in order]
-    live: set[Value] = set()
-    found: list[Value] = []
+    near: set[Value] = set()
+    far = 0
+    found: dict[Value, int] = {}
     for index, value in enumerate(order):
+        is_far = last_read[value] - index >= FAR
         if value.src and last_read[value] >= 0 and memory_of(value) is None:
-            live.add(value)
             ends[last_read[value]].append(value)
-        live.difference_update(ends[index])
-        if len(live) == 1 and value in live:
-            found.append(value)
-    return frozenset(found)
+            far += is_far
+            if not is_far:
+                near.add(value)
+        for over in ends[index]:
+            far -= last_read[over] - place[over] >= FAR
+            near.discard(over)
+        if is_far and value.kind is Kind.ELEMENTWISE:
+            found[value] = KEPT
+        elif len(near) == 1 and value in near:
+            found[value] = LONG if far else DEPTH
+    return found
 
 
 def _consumers(order: Sequence[Value], memory_of: MemoryOf) -> dict[Value, list[Value]]:
@@ -237,7 +249,7 @@ class _Graph:
 
     order: Sequence[Value]
     demands: Mapping[Value, _Demand]
-    narrow: Set[Value]
+    joints: Mapping[Value, int]
     keeps_rows: Set[str]  # devices whose kernels go along rows
     memory_of: MemoryOf
 
@@ -253,10 +265,8 @@ def _fuse(graph: _Graph, fixed: Cuts) -> _Fused:
         _limit_inputs(value, states, cuts)
         _part_rows(value, states, cuts)
         states[value] = state = _state(value, [states[child] for child in value.src], graph)
-        is_narrow = value in graph.narrow
-        reason = cuts.get(value) or _why_cut(
-            value, state, graph.demands[value], is_narrow=is_narrow
-        )
+        most = graph.joints.get(value, MAX_DEPTH)
+        reason = cuts.get(value) or _why_cut(value, state, graph.demands[value], most)
         if reason is not None:
             cuts[value] = reason
             states[value] = _in_memory(value)
@@ -285,14 +295,14 @@ def _union(states: Iterable[_State]) -> frozenset[Hashable]:
     return frozenset().union(*[state.inputs for state in states])
 
 
-def _why_cut(value: Value, state: _State, demand: _Demand, *, is_narrow: bool) -> Reason | None:
+def _why_cut(value: Value, state: _State, demand: _Demand, most: int) -> Reason | None:
     """Rules 2, 3 and the depth of 5."""
     if state.work is _Work.REDUCTION:
         if demand.reruns or not all(stays(value, state.rows, each) for each in demand.readers):
             return Reason.RERUN
     elif state.work is _Work.SLOW and demand.repeats >= REPEAT:
         return Reason.REPEAT
-    return Reason.DEPTH if state.depth >= (DEPTH if is_narrow else MAX_DEPTH) else None
+    return Reason.DEPTH if state.depth >= most else None
 
 
 def _limit_inputs(value: Value, states: dict[Value, _State], cuts: dict[Value, Reason]) -> None:
