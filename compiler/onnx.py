@@ -26,6 +26,8 @@ def _dims(
         low, high = int(numbers[0]), int(numbers[-1])
         if low > high:
             raise click.BadParameter(f"{value!r}: the range is empty")
+        if name in sizes:
+            raise click.BadParameter(f"{name!r} is given twice")
         sizes[name] = low if len(numbers) == 1 else range(low, high + 1)
     return sizes
 
@@ -71,6 +73,9 @@ def _values(
     help="The number that fills an input, for inputs that are settings.",
 )
 @click.option("--target", type=click.Choice(TARGETS), default="llvm", show_default=True)
+@click.option(
+    "--count", is_flag=True, help="Print the model's size, and how many kernels it takes."
+)
 @click.option("--compare", is_flag=True, help="Compare with onnx's own reference evaluator.")
 @click.option(
     "--save", type=click.Path(dir_okay=False, path_type=Path), help="Write the outputs, as .npz."
@@ -82,17 +87,21 @@ def main(
     values: dict[str, float],
     target: str,
     *,
+    count: bool,
     compare: bool,
     save: Path | None,
 ) -> None:
     """Run MODEL and print what its outputs are; exit 1 if they are not the reference's."""
-    command = import_module("compiler.frontend.onnx.command")  # --help does without onnx
+    package = import_module("compiler.frontend.onnx")  # --help does without onnx
+    command = import_module("compiler.frontend.onnx.command")
     try:
         sizes = command.Feeds(feed, dims, values)
         is_right = True
-        for result in command.run_model(model, sizes, target, compare=compare, save=save):
+        loaded = package.load(model)
+        for result in command.run_model(loaded, sizes, target, compare=compare, save=save):
             is_right = is_right and result.is_right
-            click.echo("\n".join(result.lines()))
+            lines = [*result.lines(), *([result.count(loaded)] if count else [])]
+            click.echo("\n".join(lines))
     except CompilerError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(3)

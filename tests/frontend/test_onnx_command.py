@@ -56,6 +56,11 @@ def test_compare_prints_the_error_of_every_output(path):
     assert (result.exit_code, result.output) == (0, "y float32[2, 3] max|a-b|/max|b| 0\n")
 
 
+def test_counts_are_those_of_the_model_and_its_kernels(path):
+    result = invoke(path, "--target", "reference", "--count", "--dim", "batch=17")  # new kernels
+    assert result.output.endswith("opset 18, 1 nodes, 1 kernels launched, 1 compiled\n")
+
+
 def test_compare_exits_with_one_beyond_the_tolerance(path, monkeypatch):
     monkeypatch.setattr(
         "compiler.frontend.onnx.command.evaluate_reference",
@@ -89,6 +94,7 @@ def test_an_input_is_filled_with_a_value(path, tmp_path):
         (["--value", "rate=many"], 2, "rate=16000"),
         (["--value", "rate=1"], 3, "error: value rate: the inputs are x"),
         (["--target", "cuda"], 2, "cuda"),
+        (["--dim", "batch=1..4", "--dim", "batch=3"], 2, "'batch' is given twice"),
     ],
 )
 def test_wrong_arguments_are_named(path, arguments, code, message):
@@ -102,6 +108,22 @@ def test_a_feed_that_is_no_archive_is_one_line(path, tmp_path):
     result = invoke(path, "--feed", tmp_path / "feed.npz")
     assert result.exit_code == 3
     assert result.output.startswith("error: feed ")
+
+
+def test_a_feed_of_a_name_that_is_no_input_is_one_line(path, tmp_path):
+    np.savez(tmp_path / "feed.npz", rate=np.ones(3))
+    result = invoke(path, "--feed", tmp_path / "feed.npz")
+    assert (result.exit_code, result.output) == (3, "error: feed rate: the inputs are x\n")
+
+
+@pytest.mark.parametrize("number", ["2.5", "nan", "inf", "1e30", "-1"])
+def test_a_setting_that_its_dtype_cannot_hold_is_one_line(tmp_path, number):
+    setting = ("k", TensorProto.UINT8, [])
+    model = small(helper.make_node("Identity", ["k"], ["y"]), inputs=[setting])
+    onnx.save(model, str(tmp_path / "m.onnx"))
+    result = invoke(tmp_path / "m.onnx", "--target", "reference", "--value", f"k={number}")
+    assert result.exit_code == 3
+    assert "uint8 does not hold it" in result.output
 
 
 def test_a_place_that_cannot_be_written_is_one_line(path, tmp_path):

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from compiler.errors import ModelError
+from compiler.frontend.launches import counting_launches
+from compiler.frontend.onnx.check import nodes_in
 from compiler.frontend.onnx.feeds import default_feed
 from compiler.frontend.onnx.model import Input, Model
-from compiler.frontend.onnx.read import load
 from compiler.frontend.onnx.reference import evaluate_reference
 from compiler.frontend.onnx.run import run
 from compiler.frontend.storage import Array
@@ -42,10 +43,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a model gave for one choice of sizes, and how many kernels were compiled for it."""
+    """What a model gave for one choice of sizes, and what was compiled and launched for it."""
 
     sizes: Mapping[str, int]  # of dimensions that have variables
     compiled: int
+    launched: int
     outputs: tuple[Output, ...]
 
     @property
@@ -57,6 +59,13 @@ class Result:
         listed = ", ".join([f"{name} = {size}" for name, size in self.sizes.items()])
         head = [f"{listed}: {self.compiled or 'no'} kernels compiled"] if self.sizes else []
         return [*head, *[output.line() for output in self.outputs]]
+
+    def count(self, model: Model) -> str:
+        """How large the model is, and how many kernels that takes."""
+        nodes = sum(1 for _ in nodes_in(model.graph))
+        opset = model.opsets.get("", 1)
+        kernels = f"{self.launched} kernels launched, {self.compiled} compiled"
+        return f"opset {opset}, {nodes} nodes, {kernels}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +106,29 @@ class Feeds:
         for name, number in self.values.items():
             if name not in found:
                 raise ModelError(f"value {name}: the inputs are {', '.join(found)}")
-            found[name] = np.full_like(found[name], number)
+            found[name] = _filled(name, found[name], number)
         return found
 
 
+def _filled(name: str, like: Array, number: float) -> Array:
+    if like.dtype.kind in "iu" and not (
+        number.is_integer() and np.iinfo(like.dtype).min <= number <= np.iinfo(like.dtype).max
+    ):
+        raise ModelError(f"value {name}={number:g}: {like.dtype} does not hold it")
+    return np.full_like(like, number)
+
+
 def run_model(
-    path: Path, feeds: Feeds, target: str, *, compare: bool, save: Path | None
+    model: Model, feeds: Feeds, target: str, *, compare: bool, save: Path | None
 ) -> Iterator[Result]:
-    """Load, feed and run a model; compare and save its outputs if asked to."""
-    model = load(path)
+    """Feed and run a model; compare and save its outputs if asked to."""
     choices = feeds.choices(model)
     if save is not None and len(choices) > 1:
         raise ModelError(f"save {save}: {len(choices)} sizes are run, give one or an array")
     for dims in choices:
         arrays = feeds.of(model, dims)
         compiled: list[CompileEvent] = []
-        with observing(partial(_note_start, compiled)):
+        with observing(partial(_note_start, compiled)), counting_launches() as launches:
             outputs = run(model, arrays, target, variables=feeds.variables)
         if save is not None:
             _write(save, outputs)
@@ -123,7 +139,7 @@ def run_model(
             for name, array in outputs.items()
         ]
         sizes = {name: size for name, size in dims.items() if name in feeds.variables}
-        yield Result(sizes, len(compiled), tuple(found))
+        yield Result(sizes, len(compiled), launches.count, tuple(found))
 
 
 def _note_start(into: list[CompileEvent], event: CompileEvent) -> None:

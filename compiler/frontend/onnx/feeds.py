@@ -20,11 +20,21 @@ def default_feed(
     """The given arrays, and for every other input normal numbers (small integers, coins)."""
     bound, feed = dict(dims or {}), dict(given or {})
     check_dims(model, bound)
+    check_names(model, feed)
     random = np.random.default_rng(SEED)
-    return {
-        item.name: feed[item.name] if item.name in feed else _array(item, bound, random)
-        for item in model.inputs
+    drawn = {
+        item.name: _array(item, bound, random) for item in model.inputs if item.name not in feed
     }
+    named = [item.name for item in (*model.inputs, *model.defaults)]
+    return {name: array for name in named if (array := (drawn | feed).get(name)) is not None}
+
+
+def check_names(model: Model, feed: Collection[str]) -> None:
+    """Raise ModelError for what is fed and is no input."""
+    names = [item.name for item in (*model.inputs, *model.defaults)]
+    for name in feed:
+        if name not in names:
+            raise ModelError(f"feed {name}: the inputs are {', '.join(names) or 'none'}")
 
 
 def check_dims(model: Model, named: Collection[str]) -> None:

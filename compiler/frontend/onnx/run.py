@@ -10,7 +10,7 @@ from compiler.frontend.binding import bind
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Item, Series
 from compiler.frontend.onnx.evaluate import check_operators, evaluate
-from compiler.frontend.onnx.feeds import check_dims
+from compiler.frontend.onnx.feeds import check_dims, check_names
 from compiler.frontend.onnx.model import Dim, Form, Input, Model
 from compiler.frontend.realize import realize, to_numpy
 from compiler.frontend.storage import Array, from_array
@@ -49,7 +49,10 @@ def run_any(
     """`run` for models with sequences (lists) and optionals (None) among inputs and outputs."""
     check_operators(model)
     check_dims(model, variables)
-    _check_fed(model, feed)
+    check_names(model, feed)
+    for item in model.inputs:
+        if item.name not in feed:
+            raise ModelError(f"input {item.name}: is not fed")
     given = [*model.inputs, *[item for item in model.defaults if item.name in feed]]
     inputs = {item.name: _bound(item, _fed(item, feed, device), variables) for item in given}
     outputs = evaluate(model, inputs, device)
@@ -84,16 +87,6 @@ def _bound(item: Input, fed: Item, variables: Mapping[str, Variable]) -> Item:
             except ShapeError as error:
                 raise ModelError(f"input {item.name}, dimension {dim}: {error}") from None
     return fed
-
-
-def _check_fed(model: Model, feed: Mapping[str, Fed]) -> None:
-    for item in model.inputs:
-        if item.name not in feed:
-            raise ModelError(f"input {item.name}: is not fed")
-    names = [item.name for item in (*model.inputs, *model.defaults)]
-    for name in feed:
-        if name not in names:
-            raise ModelError(f"feed {name}: the inputs are {', '.join(names) or 'none'}")
 
 
 def _fed(item: Input, feed: Mapping[str, Fed], device: str) -> Item:
