@@ -22,6 +22,7 @@ from compiler.rules import Builder, linear
 
 _LOAD, _STORE, _RANGE, _GATHER, _INDEX = Op.LOAD, Op.STORE, Op.RANGE, Op.GATHER, Op.INDEX
 _CAST, _MUL, _SUB, _ADD = Op.CAST, Op.MUL, Op.SUB, Op.ADD
+_IDIV, _MOD = Op.IDIV, Op.MOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _make_indices(kernel: Kernel, indexer: Indexer) -> dict[str, Node]:
 def _stacked(node: Node, indexer: Indexer, indices: Mapping[str, Node]) -> Access:
     """The strides of the index expression, where an axis appears in it as a term."""
     place = indexer.place(node.attr[0], list(indices.values()))
-    terms = linear(place.offset)[0]
+    terms = _joined(linear(place.offset)[0])
     strides: dict[str, int | None] = {}
     for name, index in indices.items():
         others = [term for term in terms if term is not index]
@@ -93,6 +94,20 @@ def _stacked(node: Node, indexer: Indexer, indices: Mapping[str, Node]) -> Acces
         return Access(node, strides, ())
     valid = frozenset(toposort(place.valid))
     return Access(node, strides, tuple([n for n, index in indices.items() if index in valid]))
+
+
+def _joined(terms: Mapping[Node, int]) -> dict[Node, int]:
+    """x / c * c + x % c as x: an axis that a mask of its parts has cut."""
+    found = dict(terms)
+    for rest, factor in terms.items():
+        if rest.op is not _MOD or not rest.src[1].is_const:
+            continue
+        x, divisor = rest.src
+        whole = next((t for t in found if t.op is _IDIV and t.src == rest.src), None)
+        if whole is not None and found[whole] == factor * int(divisor.value):
+            del found[whole], found[rest]
+            found[x] = found.get(x, 0) + factor
+    return found
 
 
 def _computed(kernel: Kernel, order: list[Node]) -> tuple[Access, ...]:

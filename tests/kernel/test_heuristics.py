@@ -335,9 +335,18 @@ def test_a_contiguous_reduce_axis_becomes_vectors_with_several_sums():
     assert chosen(row_sum(64, 4096), LLVM) == "UNROLL r0 16; UPCAST g0 4"
 
 
-def test_a_masked_axis_does_not_become_vectors():
+def test_a_masked_axis_becomes_vectors_with_a_vector_of_conditions():
     mask = ((0, 64), (1, 64))
-    assert "UPCAST g1 16" not in chosen(copy(64, 64, strides=(64, 1), mask=mask), LLVM)
+    assert chosen(copy(64, 64, strides=(64, 1), mask=mask), LLVM) == "UPCAST g1 16; UPCAST g1.o 4"
+
+
+def test_sums_of_windows_over_padding_become_vectors():
+    """A running sum in one block: each place reaches back, before the first place into padding."""
+    padded = View((64, 31), (16, 1), -15, ((0, 64), (15, 31)))
+    windows = View((64, 16, 16), (31, 1, 1))
+    buffer = intern(Op.BUFFER, FLOAT32, (), (1, 1024))
+    value = intern(Op.LOAD, FLOAT32, (buffer,), (ViewStack((padded, windows)),))
+    assert chosen(kernel("g0=64 g1=16 r0=16", value, (16, 1, 0)), LLVM) == "UPCAST g1 16"
 
 
 def test_an_odd_axis_is_cut_where_it_takes_the_fewest_vectors():

@@ -9,7 +9,9 @@ from compiler.frontend.shapes import as_axis
 from compiler.frontend.symbolic import largest
 from compiler.ir import BOOL, Op
 
-BLOCK = 256  # a block of n elements takes n * n steps, n elements in blocks take n * BLOCK
+# A block of n elements takes n * n steps, n elements in blocks take n * BLOCK and a kernel or two
+# for each level of blocks.
+BLOCK = 16
 
 
 def cumsum(
@@ -70,7 +72,8 @@ def _scan(op: Op, x: Value, axis: int) -> Value:
     shape = (*x.shape[:axis], blocks, BLOCK, *x.shape[axis + 1 :])
     inside = _scan(op, graph.reshape(padded, shape), axis + 1)
     totals = _ends(inside, axis + 1)
-    before = _shifted(op, _ends_dropped(_scan(op, totals, axis), axis), axis, 1, 0)
+    # the last is dropped afterwards: there may be no other, and a symbolic size is never 0
+    before = _ends_dropped(_shifted(op, _scan(op, totals, axis), axis, 1, 0), axis)
     carried = graph.expand(
         graph.reshape(before, (*before.shape[: axis + 1], 1, *before.shape[axis + 1 :])), shape
     )
