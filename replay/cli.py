@@ -30,6 +30,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("blame", "replay.commands.blame", "Name the pass, rule and opt that make a kernel wrong."),
     ("reduce", "replay.commands.reduce", "Make a failing record a small script."),
     ("fuzz", "replay.commands.fuzz", "Try random kernels and opts until something is wrong."),
+    ("calibrate", "replay.commands.calibrate", "Measure which deliberate faults are seen."),
     ("doctor", "replay.commands.doctor", "Say what works here, and what to install for the rest."),
 )
 

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from compiler import CompileOptions, CompileStarted, find_target
 from corpus import Provenance, key_of, open_writer
 from replay.codec import started_record
+from replay.commands.backends import working_backends
 from replay.commands.common import print_json, showing_progress, with_errors
 from replay.environment import without_capture
-from replay.errors import ReplayError, UsageError
+from replay.errors import UsageError
 from replay.fuzz import Find, Lab, Plan, Tally, run_campaign
 from replay.invocation import Invocation
-from replay.probe import findings
 from replay.session import compiler_root
 from replay.workers import Crew, Limits
 
@@ -61,7 +61,7 @@ def command(
     if seconds is None and examples is None:
         raise UsageError("fuzz: say when to stop, with --seconds N or --examples N")
     environ = without_capture(invocation.environ)
-    backends = _working(environ, chosen or BACKENDS)
+    backends = working_backends("fuzz", environ, chosen or BACKENDS)
     crew = Crew(
         environ=environ,
         limits=Limits(time_s=time_limit),
@@ -76,21 +76,6 @@ def command(
     else:
         click.echo(_as_text(tally, keys, corpus_path), nl=False)
     return 1 if tally.finds else 0
-
-
-def _working(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, ...]:
-    backends = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
-    found = {finding.name: finding for finding in findings(environ, backends)}
-    working = []
-    for name in names:
-        finding = found[f"backend {name.partition('/')[0]}"]
-        if finding.works:
-            working.append(name)
-        else:
-            click.echo(f"fuzz: without {name}: {finding.detail}", err=True)
-    if not working:
-        raise ReplayError("fuzz: no backend works here; `replay doctor` says what to install")
-    return tuple(working)
 
 
 def _store(tally: Tally, path: Path) -> dict[str, str]:

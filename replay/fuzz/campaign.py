@@ -1,6 +1,7 @@
 """One fuzzing run: Hypothesis draws and shrinks kernels and opts, a worker examines them."""
 
 import io
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from replay.lab import Lab
 from replay.wire import Call, Done, OutOfMemory, Raised
 from replay.workers import Died, Reply, TimedOut
 
+_PHASES = (Phase.generate, Phase.shrink)
 _ROUND = 200  # examples that Hypothesis draws with one seed
 _SHRINK_S = 90.0  # for all failures of a round together
 _EXAMINE = "replay.fuzz.examine:examine"
@@ -35,6 +37,7 @@ class Plan:
     seconds: float | None
     examples: int | None
     backends: tuple[str, ...]  # or targets, as opencl/pocl
+    stops_at_first: bool = False  # whether one failure is enough; it is not made smaller
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ class _Campaign:
     @property
     def is_over(self) -> bool:
         wanted = self._plan.examples
-        return self._is_late or (wanted is not None and self.tally.examples >= wanted)
+        has_enough = self._plan.stops_at_first and bool(self.tally.finds)
+        return self._is_late or has_enough or self.tally.examples >= (wanted or math.inf)
 
     @property
     def _is_late(self) -> bool:
@@ -133,7 +137,7 @@ class _Campaign:
             max_examples=left,
             deadline=None,
             database=None,
-            phases=(Phase.generate, Phase.shrink),
+            phases=(Phase.generate,) if self._plan.stops_at_first else _PHASES,
             suppress_health_check=list(HealthCheck),
         )
         test = seed(self._plan.seed * 1_000_003 + number)(
@@ -153,6 +157,8 @@ class _Campaign:
             self.tally.shrinking += 1
         if examined.failure is not None:
             self._remember(example, examined.failure)
+            if self._plan.stops_at_first:
+                raise _TimeIsUp
             raise _kind_of(examined.failure.signature)(examined.failure.reason)
 
     def _watch_the_clock(self) -> None:
