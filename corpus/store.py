@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import diskcache
 
@@ -52,6 +53,9 @@ _SETTINGS = {
 _PRAGMAS = (("synchronous", 1), ("cache_size", 8192), ("mmap_size", 0))
 _MODE_RAW = 1
 _POLL_S = 0.01
+_PAUSES_S = (0.01, 0.1, 1.0)  # before a transaction is tried once more
+
+_T = TypeVar("_T")
 
 _REFUSALS: tuple[tuple[str, type[PathError], str], ...] = (
     ("SQLITE_BUSY", LockedCorpusError, "locked by another process for {wait_s:g} s; wait for it"),
@@ -86,21 +90,22 @@ class Store:
 
     def update(self, key: str, decide: Callable[[bytes | None], Decision]) -> Decision:
         """Look at what is under `key`, decide, store: no other writer comes between."""
-        with self._writing() as cache:
+
+        def put(cache: _SharedCache) -> Decision:
             decision = decide(cache.get(key))
             if decision.value is not None:
                 cache.set(key, decision.value, retry=True)
             return decision
 
+        return self._retried(put)
+
     def __len__(self) -> int:
         """Count the values."""
-        with self._writing() as cache:
-            return len(cache)
+        return self._retried(len)
 
     def remove(self, key: str) -> bool:
         """Take a value out; say whether there was one."""
-        with self._writing() as cache:
-            return bool(cache.delete(key, retry=True))
+        return self._retried(lambda cache: bool(cache.delete(key, retry=True)))
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -128,6 +133,20 @@ class Store:
     def resume(self) -> None:
         """End a `pause`."""
         self._lock.release()
+
+    def _retried(self, act: Callable[[_SharedCache], _T]) -> _T:
+        """Run one transaction; after an error that is not known to last, again on a new connection.
+
+        Nothing of a transaction that failed is there, so `act` may be asked again.
+        """
+        for pause_s in _PAUSES_S:
+            try:
+                with self._writing() as cache:
+                    return act(cache)
+            except InaccessibleCorpusError:
+                time.sleep(pause_s)
+        with self._writing() as cache:
+            return act(cache)
 
     @contextmanager
     def _writing(self) -> Iterator[_SharedCache]:
@@ -191,6 +210,13 @@ class _SharedCache(diskcache.Cache):  # type: ignore[misc]  # diskcache has no t
 
     _connection: sqlite3.Connection | None = None
     _timeout: float
+
+    def __init__(self, directory: str, **settings: object) -> None:
+        try:
+            super().__init__(directory, **settings)
+        except BaseException:
+            self.close()  # what is left open would lose its locks when the next try looks around
+            raise
 
     def wait_at_most(self, wait_s: float) -> None:
         """Set how long a transaction waits for others to end theirs."""
@@ -262,13 +288,16 @@ def _refuse_foreign_database(path: Path, wait_s: float) -> None:
 def _refusal(path: Path, error: BaseException, wait_s: float) -> PathError:
     """Say in our words why SQLite would not write; a failed rollback hides the first reason."""
     link: BaseException | None = error
+    first = error
     while link is not None:
+        first = link if isinstance(link, sqlite3.Error) else first
         name = getattr(link, "sqlite_errorname", "") or ""
         for prefix, kind, fact in _REFUSALS:
             if name.startswith(prefix):
                 return kind(path, fact.format(error=link, wait_s=wait_s))
         link = link.__context__
-    return InaccessibleCorpusError(path, f"{error}; check the disk it lies on")
+    name = getattr(first, "sqlite_errorname", None) or type(first).__name__
+    return InaccessibleCorpusError(path, f"{first} ({name}); check the disk it lies on")
 
 
 def _survive_forks(store: Store) -> None:

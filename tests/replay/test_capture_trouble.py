@@ -48,7 +48,7 @@ def start(corpus, body, **options):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)  # eight of them, on a machine that is busy
     return process.returncode, out, err
 
 

@@ -91,7 +91,7 @@ def planted():
             dirty=True,
             toolchain={"hush_tool": "hush_version"},
             test_id="tests/hush_test.py::test[hush]",
-            call_site="/home/hush/project.py:12",
+            call_site="hush/project.py:12",
             tensor_op="hush_op",
             captured_at="hush_time",
             occurrences=3,
