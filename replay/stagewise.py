@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 
-from compiler import Compiled, CompilerError, Transcendental, print_node
-from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, evaluate
+from compiler import Compiled, CompilerError, print_node
+from compiler.backends.reference import evaluate
 from compiler.ir import Node
+from replay.allowance import allowance_of
 from replay.outcome import Numerics
 from replay.verify import Case, Observation, Verdict, cases, judge, verdict_of
 
@@ -26,11 +27,9 @@ class Judgement:
 def runs_of(compiled: Compiled) -> tuple[Case, ...]:
     """The runs by which `replay verify` judges this kernel: the first few."""
     seed = seed_of(compiled.ast)
-    is_portable = compiled.options.math.transcendental is Transcendental.PORTABLE
-    ulps = PORTABLE_ULP if is_portable else NATIVE_ULP
-    return tuple(
-        islice(cases(compiled.ast, compiled.program.arguments, seed, ulps=ulps), _MOST_CASES)
-    )
+    allowance = allowance_of(compiled)
+    runs = cases(compiled.ast, compiled.program.arguments, seed, allowance=allowance)
+    return tuple(islice(runs, _MOST_CASES))
 
 
 def seed_of(ast: Node) -> str:

@@ -11,10 +11,11 @@ from math import prod
 
 import numpy as np
 
-from compiler import Compiled, Transcendental
+from compiler import Compiled
 from compiler.backends import Argument, Device, Executable, Program, size_value
-from compiler.backends.reference import NATIVE_ULP, PORTABLE_ULP, Bound, evaluate_with_bound
+from compiler.backends.reference import Bound
 from compiler.ir import Node, Op, toposort
+from replay.allowance import NATIVE, Allowance, allowance_of
 from replay.inputs import (
     ATTEMPTS,
     Array,
@@ -117,9 +118,7 @@ def verify(
     runs: list[Judged] = []
     build_new = device.build(new.program)
     build_old = None if old is None else device.build(old.program)
-    is_portable = new.options.math.transcendental is Transcendental.PORTABLE
-    ulps = PORTABLE_ULP if is_portable else NATIVE_ULP
-    for case in cases(new.ast, new.program.arguments, seed, kinds, ulps):
+    for case in cases(new.ast, new.program.arguments, seed, kinds, allowance_of(new)):
         after = observe(device, new.program, build_new, case.sample)
         before = None
         if old is not None and build_old is not None:
@@ -136,7 +135,7 @@ def cases(
     arguments: Sequence[Argument],
     seed: str,
     kinds: Sequence[Kind] = tuple(Kind),
-    ulps: Mapping[Op, float] = NATIVE_ULP,
+    allowance: Allowance = NATIVE,
 ) -> Iterator[Case]:
     """The runs by which a kernel is judged: symbolic sizes low, high and in the middle."""
     limits = {a.name: a.limits for a in arguments if a.limits is not None}
@@ -149,7 +148,7 @@ def cases(
                 make_sample(seed, kind, slots, choice, terms=terms, attempt=attempt)
                 for attempt in range(1 if kind is Kind.SPECIAL else ATTEMPTS)
             )
-            yield _choose(ast, options, ulps)
+            yield _choose(ast, options, allowance)
 
 
 def slots_of(arguments: Sequence[Argument], variables: Mapping[str, int]) -> tuple[Slot, ...]:
@@ -181,12 +180,12 @@ def terms_of(ast: Node, variables: Mapping[str, int]) -> int:
     return max(1, prod(sizes))
 
 
-def _choose(ast: Node, samples: Iterable[Sample], ulps: Mapping[Op, float]) -> Case:
+def _choose(ast: Node, samples: Iterable[Sample], allowance: Allowance) -> Case:
     """The first sample that tells a right kernel from one that does nothing; or else the first."""
     first: Case | None = None
     for sample in samples:
         given = {slot: x for slot, x in enumerate(sample.contents) if x is not None}
-        bounds = evaluate_with_bound(ast, given, dict(sample.variables), ulps)
+        bounds = allowance.bounds(ast, given, dict(sample.variables))
         case = Case(_filled(sample, bounds), bounds, why_weak(sample, bounds))
         if case.weak is None:
             return case

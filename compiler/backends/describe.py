@@ -4,7 +4,7 @@ from compiler.backends.base import Argument, Launch, Role
 from compiler.ir import ARRAYS, AxisKind, Node, Op, Size, intern, toposort
 
 _AFTER, _IMAGE, _VAR, _SPECIAL, _RANGE = Op.AFTER, Op.IMAGE, Op.VAR, Op.SPECIAL, Op.RANGE
-_MUL, _CONST = Op.MUL, Op.CONST
+_MUL, _CONST, _LOCAL = Op.MUL, Op.CONST, Op.LOCAL
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
 _READS = frozenset((Op.LOAD, Op.GATHER, Op.READ))
@@ -53,7 +53,9 @@ def launch_of(program: Node) -> Launch:
         outer = outermost_range(program)
         return Launch() if outer is None else Launch((_size(outer.src[0]),))
     dims = 1 + max(int(name[-1]) for name in specials)
-    has_groups = any(name.startswith("local") for name in specials)
+    # local memory is shared by a group: where work items have no index in it, each is one
+    is_shared = any(node.op is _LOCAL for node in program.src)
+    has_groups = is_shared or any(name.startswith("local") for name in specials)
     local = [
         int(specials[f"local{d}"].value) if f"local{d}" in specials else 1 for d in range(dims)
     ]

@@ -130,13 +130,18 @@ class Fragments:
     def _emulated(
         self, reduce: Node, sides: Sequence[Side], operands: Sequence[Node], closed: Sequence[Node]
     ) -> Node:
-        """Each work item leaves what it holds in local memory and multiplies what it needs."""
+        """Each work item leaves what it holds in local memory and multiplies what it needs.
+
+        Products are rounded as the AST says: this is a schedule like others, on any target.
+        """
         b, loops = self.index.builder, [axis for axis in closed if axis is not self._terms()]
+        product = reduce.src[0].src[0] if reduce.src[0].op is Op.CAST else reduce.src[0]
         values = [
-            b.cast(self._exchanged(reduce, side, value, loops), reduce.dtype)
+            b.cast(self._exchanged(reduce, side, value, loops), product.dtype)
             for side, value in zip(sides, operands, strict=True)
         ]
-        return intern(Op.FOLD, reduce.dtype, (b.mul(*values), *closed), (Op.ADD, 1))
+        term = b.cast(b.mul(*values), reduce.dtype)
+        return intern(Op.FOLD, reduce.dtype, (term, *closed), (Op.ADD, 1))
 
     def _exchanged(self, reduce: Node, side: Side, value: Node, loops: Sequence[Node]) -> Node:
         core = self.tile.core

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from compiler.ir import (
+    BFLOAT16,
     BOOL,
     FLOAT16,
     FLOAT32,
@@ -41,6 +42,13 @@ _INTEGER_BINARY = (
 _COMPARE = (Op.LT, Op.LE, Op.EQ, Op.NE)
 _FLOAT_REDUCE = (Op.MAX, Op.ADD, Op.MIN, Op.MUL)
 _INTEGER_REDUCE = (Op.MAX, Op.ADD, Op.MIN, Op.MUL, Op.AND, Op.OR, Op.XOR)
+_TILES = (16, 8, 6, 17)
+_DOTS = (
+    (FLOAT32, FLOAT32, FLOAT32),
+    (BFLOAT16, BFLOAT16, FLOAT32),
+    (UINT8, INT8, INT32),
+    (FLOAT16, FLOAT16, FLOAT32),
+)
 _FLOAT_VALUES = (0.0, 1.0, -1.0, 0.5, 3.0, -2.25)
 _INTEGER_VALUES = (0, 1, 2, 3, 7, 100, 255)
 
@@ -86,8 +94,7 @@ def _leaf(kernel: _Kernel, dtype: DType, axes: tuple[int, ...]) -> Node:
     if kind == 9:  # one leaf in ten is a constant
         return _constant(kernel, dtype, axes)
     moving = tuple(axis for axis in axes if kernel.draw(st.integers(0, 3)) < 3)
-    view, size = load_view(kernel.draw, kernel.sizes, moving)
-    return intern(Op.LOAD, dtype, (kernel.buffer(dtype, size),), (view,))
+    return _load(kernel, dtype, moving)
 
 
 def _constant(kernel: _Kernel, dtype: DType, axes: tuple[int, ...]) -> Node:
@@ -241,6 +248,33 @@ def _gather(kernel: _Kernel, dtype: DType, axes: tuple[int, ...]) -> Node:
     return intern(Op.GATHER, dtype, (kernel.buffer(dtype, size), offset))
 
 
+def products(draw: Draw) -> Node:
+    """A sum of products as tensor cores take them, often in sizes of their tiles."""
+    outputs, reduces = 2 + draw(st.integers(0, 1)), 1 + draw(st.integers(0, 1))
+    names = [f"g{index}" for index in range(outputs)] + [f"r{index}" for index in range(reduces)]
+    extra = [2] * (outputs - 2)  # a stack of products
+    rows, columns, terms = [_TILES[draw(st.integers(0, len(_TILES) - 1))] for _ in range(3)]
+    sizes = (*extra, rows, columns, terms, *[2] * (reduces - 1))
+    kernel = _Kernel(draw, tuple(names), sizes, tuple(range(outputs)))
+    summed = tuple(range(outputs, len(sizes)))
+    a, b, c = _DOTS[draw(st.integers(0, len(_DOTS) - 1))]
+    factors = [
+        _load(kernel, dtype, (*range(len(extra)), axis, *summed))
+        for dtype, axis in ((a, outputs - 2), (b, outputs - 1))
+    ]
+    if a is b and draw(st.booleans()):
+        product = _as(intern(Op.MUL, a, tuple(factors)), c)
+    else:
+        product = intern(Op.MUL, c, tuple([_as(factor, c) for factor in factors]))
+    total = intern(Op.REDUCE, c, (product,), (Op.ADD, tuple(names[outputs:])))
+    return _finish(kernel, _tree(kernel, c, kernel.outputs, draw(st.integers(0, 1)), total))
+
+
+def _load(kernel: _Kernel, dtype: DType, moving: tuple[int, ...]) -> Node:
+    view, size = load_view(kernel.draw, kernel.sizes, moving)
+    return intern(Op.LOAD, dtype, (kernel.buffer(dtype, size),), (view,))
+
+
 def images(draw: Draw) -> Node:
     """A kernel of another shape, of float32 or float16, with images."""
     shape = (pointwise, one_reduce, gathers)[draw(st.integers(0, 2))]
@@ -263,6 +297,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("gathers", gathers),
     Strategy("rows", rows),
     Strategy("images", images),
+    Strategy("products", products),
 )
 
 

@@ -13,7 +13,7 @@ from compiler.backends.reference.kernel import Domain
 from compiler.backends.reference.lowered import run_lowered
 from compiler.backends.reference.views import size_of, store
 from compiler.errors import DeviceError
-from compiler.ir import ARRAYS, Node, Op, toposort
+from compiler.ir import ARRAYS, Core, Node, Op, toposort
 
 _NOTHING: Mapping[str, int] = {}
 
@@ -63,10 +63,12 @@ def evaluate_with_bound(
     buffers: Mapping[int, Array],
     variables: Mapping[str, int] = _NOTHING,
     ulps: Mapping[Op, float] = NATIVE_ULP,
+    core: Core | None = None,
 ) -> dict[int, Bound]:
     """The values of every buffer that an AST writes with bounds on their errors, flat, by slot.
 
-    `ulps` are the largest errors of the transcendental functions.
+    `ulps` are the largest errors of the transcendental functions, `core` is the tensor core that
+    computes its sums of products, if one does.
     """
     memory, _ = read_memory(ast, buffers, variables)
     dtypes = {node.attr[0]: node.dtype for node in toposort(ast) if node.op in ARRAYS}
@@ -75,7 +77,7 @@ def evaluate_with_bound(
         start = to_working(memory[slot], dtypes[slot]).copy()
         flags = [np.zeros(start.shape, np.bool_) for _ in range(2)]
         bounds[slot] = Bound(start, np.zeros(start.shape), flags[0], flags[1])
-    for piece in Domain(ast, memory, variables, Bounded(ast, ulps)).pieces():
+    for piece in Domain(ast, memory, variables, Bounded(ast, ulps, core)).pieces():
         bound, value = bounds[piece.store.src[0].attr[0]], piece.value
         parts = (
             (bound.value, value.value),

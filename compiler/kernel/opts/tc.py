@@ -29,6 +29,11 @@ class Tc:
     matching: int = 0
     use: int = 1
 
+    @property
+    def real_core(self) -> Core | None:
+        """The core that multiplies; None where its loops are all there is of it."""
+        return find_core(self.core) if self.use == Use.REAL else None
+
     def why_illegal(self, kernel: Kernel, target: Target) -> str | None:
         if kernel.applied:
             return "it has to be the first opt"

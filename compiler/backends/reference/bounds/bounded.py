@@ -28,10 +28,11 @@ from compiler.backends.reference.bounds.approx import (
     to_working,
     union,
 )
+from compiler.backends.reference.bounds.cores import errors_of
 from compiler.backends.reference.bounds.propagate import propagate
 from compiler.backends.reference.contract import repeat, sum_products, sum_special
 from compiler.backends.reference.views import gather
-from compiler.ir import FLOAT64, DType, Node, Op, toposort
+from compiler.ir import FLOAT64, Core, DType, Node, Op, toposort
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,13 @@ class Partial:
 class Bounded:
     """The algebra of Approx. Knows which products are added, and which zeros have a sign."""
 
-    def __init__(self, root: Node, ulps: Mapping[Op, float]) -> None:
+    def __init__(self, root: Node, ulps: Mapping[Op, float], core: Core | None = None) -> None:
+        order = toposort(root)
         self.ulps = ulps
-        self.fused: set[Node] = set()
+        self.core = errors_of(core, order)
+        self.fused: set[Node] = set() if self.core is None else set(self.core.products)
         self.signed: set[Node] = set()
-        for node in toposort(root):
+        for node in order:
             takes = node.op in _ADDITIVE or (node.op is Op.REDUCE and node.attr[0] is Op.ADD)
             if takes:
                 self.fused.update(child for child in node.src if child.op is Op.MUL)
@@ -73,6 +76,8 @@ class Bounded:
         return Approx(to_working(array, dtype))
 
     def apply(self, node: Node, *values: Approx) -> Approx:
+        if self.core is not None and node in self.core.products:
+            values = tuple([self.core.seen(value) for value in values])
         with np.errstate(all="ignore"):
             return propagate(
                 node,
@@ -93,6 +98,8 @@ class Bounded:
             return self._empty(op, dtype, value, extents)
         with np.errstate(all="ignore"):
             parts, grain = _terms(op, dtype, value)
+            if self.core is not None and op is Op.ADD and dtype.is_float:
+                parts, grain = _terms(op, dtype, self.core.added(value, grain))
             wide = [
                 np.broadcast_to(part, np.broadcast_shapes(part.shape, value.value.shape))
                 for part in parts
@@ -117,8 +124,13 @@ class Bounded:
         count = prod([size for _, size in extents])
         if count * a.value.size * b.value.size == 0:
             return None
+        form = FORMATS[dtype]
+        if self.core is not None:
+            a, b, form = self.core.seen(a), self.core.seen(b), self.core.form
         special = np.zeros((1,) * a.value.ndim)
         if not (np.all(np.isfinite(a.value)) and np.all(np.isfinite(b.value))):
+            if _has_open_sign(a) or _has_open_sign(b):
+                return None  # times infinity
             special = sum_special(a.value, b.value, extents)
             a, b = _finite_part(a), _finite_part(b)
         most = _most(a) * _most(b)
@@ -126,7 +138,7 @@ class Bounded:
             return None
         total = sum_products(a.value, b.value, extents)
         zero = np.zeros((1,) * total.ndim)
-        form, terms = FORMATS[dtype], zero + float(count)
+        terms = zero + float(count)
         grain = granularity(a.value) * granularity(b.value) if a.error is b.error is None else 0.0
         if count * most <= grain / form.unit and grain >= form.tiny:
             return Partial((total, zero + count * most, zero, terms, special), grain)
@@ -155,7 +167,8 @@ class Bounded:
         if not dtype.is_float:
             return make(partial.parts[0].astype(numpy_dtype(dtype)), None, partial.undecided)
         with np.errstate(all="ignore"):
-            result = _FINISH[op](FORMATS[dtype], partial)
+            form = FORMATS[dtype] if self.core is None else self.core.form
+            result = _FINISH[op](form, partial)
         shape = np.broadcast_shapes(result.value.shape, result.slack.shape)
         return make(np.broadcast_to(result.value, shape), result.error, partial.undecided)
 
@@ -167,6 +180,10 @@ _LOSES_ZERO_SIGN = frozenset((Op.REDUCE, *FUNCTIONS))
 def _finite_part(value: Approx) -> Approx:
     """0 instead of infinities and NaNs."""
     return replace(value, value=np.where(np.isfinite(value.value), value.value, 0.0))
+
+
+def _has_open_sign(value: Approx) -> bool:
+    return bool(np.any((np.abs(value.value) <= value.slack) & ~value.is_exact))
 
 
 def _most(value: Approx) -> float:
