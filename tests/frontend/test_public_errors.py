@@ -100,6 +100,22 @@ def test_a_function_of_the_class_works_or_complains(name):
     check(getattr(Tensor, name))
 
 
+SEEDED = {
+    "rand": {"shape": (2,)},
+    "randn": {"shape": (2,)},
+    "uniform": {"shape": (2,), "low": 0, "high": 1},
+    "randint": {"shape": (2,), "low": 0, "high": 5},
+    "permutation": {"count": 3},
+}
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_function_with_a_seed_works_or_complains(name):
+    call, given = getattr(Tensor, name), {**SEEDED[name], "seed": 1}
+    for option, wrong in product(given, WRONG.values()):
+        complaint(lambda option=option, wrong=wrong: call(**{**given, option: wrong}))
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_of_the_namespace_works_or_complains(name):
     check(getattr(array_api, name))

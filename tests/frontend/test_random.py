@@ -55,6 +55,22 @@ def test_integers_stay_in_their_range_and_reach_its_ends(device):
     assert set(x) == {-2, -1, 0, 1, 2, 3}
 
 
+RANGES = {
+    dtype: np.iinfo(dtype) for dtype in ("int8", "uint8", "int32", "uint32", "int64", "uint64")
+}
+
+
+@pytest.mark.parametrize("dtype", RANGES)
+def test_integers_may_be_all_of_a_dtype_or_two_at_either_end(device, dtype):
+    low, high = int(RANGES[dtype].min), int(RANGES[dtype].max) + 1
+    for ends in ((low, high), (low, low + 2), (high - 2, high)):
+        x = Tensor.randint((200,), *ends, seed=1, dtype=dtype, device=device).numpy()
+        assert x.dtype == dtype
+        found = {int(n) for n in x}
+        assert found <= set(range(*ends)) if ends[1] - ends[0] == 2 else len(found) > 100
+        assert len(found) >= 2
+
+
 def test_a_permutation_names_everything_once(device):
     x = Tensor.permutation(20, seed=4, device=device).numpy()
     assert sorted(x) == list(range(20))

@@ -135,13 +135,15 @@ def randint(
     device: str = "llvm",
 ) -> Value:
     """Integers from low up to but not high, each as likely as 2**64 numbers allow."""
-    found, span = dtypes.as_dtype(dtype), high - low
-    if not found.is_int or span < 1 or low < found.lowest or high - 1 > found.highest:
-        raise ShapeError(f"integers from {low} to {high} of {found}: there are none in range")
+    found = dtypes.as_dtype(dtype)
+    start, stop = as_int(low, "low"), as_int(high, "high")
+    span = stop - start
+    if not found.is_int or span < 1 or start < found.lowest or stop - 1 > found.highest:
+        raise ShapeError(f"integers from {start} to {stop} of {found}: there are none in range")
     drawn = bits(shape, seed=seed, device=device)
     limit = graph.full(span, UINT64, drawn.shape, drawn.device)
     within = drawn if span == 2**64 else graph.elementwise(Op.MOD, drawn, limit)
-    return graph.cast(add(graph.cast(within, INT64), low), found)
+    return add(graph.cast(within, found), start)  # both wrap: the sum is in range
 
 
 def permutation(count: int, *, seed: int, device: str = "llvm") -> Value:

@@ -24,6 +24,8 @@ from compiler.ir import (
     extend,
     intern,
     spread,
+    substitute,
+    toposort,
     without,
 )
 
@@ -82,7 +84,23 @@ def build_together(
         else:
             nodes[look] = _node(look, [nodes[child] for child in below], domain)
     results = [nodes[tops[root]] for root in roots]
-    return Built(domain.sink(results), tuple(domain.buffers), len(roots))
+    return _without_unread(Built(domain.sink(results), tuple(domain.buffers), len(roots)), domain)
+
+
+def _without_unread(built: Built, domain: "_Domain") -> Built:
+    """The kernel without the buffers that only a branch which was dropped would have read."""
+    if not domain.has_dropped:
+        return built
+    buffers = {node.attr[0]: node for node in toposort(built.ast) if node.op is Op.BUFFER}
+    if len(buffers) == len(built.buffers):
+        return built
+    slots = sorted(buffers)
+    renumbered = {
+        buffers[old]: intern(Op.BUFFER, buffers[old].dtype, (), (new, *buffers[old].attr[1:]))
+        for new, old in enumerate(slots)
+    }
+    kept = tuple([built.buffers[slot] for slot in slots])
+    return Built(substitute(built.ast, renumbered), kept, built.outputs)
 
 
 def _looks(
@@ -136,6 +154,7 @@ class _Domain:
     buffers: list[Value] = field(default_factory=list)
     looks: dict[tuple[Value, ViewStack, _Inner, bool], _Look] = field(default_factory=dict)
     levels: dict[Value, int] = field(default_factory=dict)  # memo of `level`
+    has_dropped: bool = False  # something that was seen is in no result
 
     def look(self, value: Value, stack: ViewStack, inner: _Inner, *, is_guarded: bool) -> _Look:
         """The one look of that kind."""
@@ -308,7 +327,7 @@ def _node(look: _Look, below: list[Node], domain: _Domain) -> Node:
         case Kind.COUNT:
             return domain.count(look)
         case Kind.ELEMENTWISE:
-            return _elementwise(value, below)
+            return _elementwise(value, below, domain)
         case Kind.GATHER:
             return domain.gather(value, below[0])
         case Kind.REDUCE:
@@ -327,12 +346,12 @@ def _sizes(reduction: Value) -> Sizes:
     return formulas(tuple([reduction.src[0].shape[axis] for axis in reduction.arg[1]]))
 
 
-def _elementwise(value: Value, src: list[Node]) -> Node:
+def _elementwise(value: Value, src: list[Node], domain: _Domain) -> Node:
     if value.arg is Op.WHERE:  # a guard inside the same guard says nothing
         cond, a, b = src
         if a.op is Op.WHERE and a.src[0] is cond:
-            a = a.src[1]
+            a, domain.has_dropped = a.src[1], True
         if b.op is Op.WHERE and b.src[0] is cond:
-            b = b.src[2]
+            b, domain.has_dropped = b.src[2], True
         return intern(Op.WHERE, value.dtype, (cond, a, b))
     return intern(value.arg, value.dtype, tuple(src))
