@@ -1,8 +1,10 @@
-"""Terms that rules about integers are asked about; they need no z3."""
+"""Terms that rules are asked about; they need no z3."""
 
+import math
+import struct
 from itertools import product
 
-from compiler.ir import BOOL, INT8, INT16, INT32, UINT8, UINT16, Op, const, intern
+from compiler.ir import BOOL, FLOAT64, INT8, INT16, INT32, UINT8, UINT16, Op, const, intern
 from compiler.rules import Builder
 
 RANGES = {
@@ -96,23 +98,97 @@ def _casts(op, dtype):
             yield intern(op, outer, (intern(Op.VAR, outer, (), ("x", 0, 9)),))
 
 
+def _folded(op, dtype):
+    """The op on numbers at the ends of the dtype and around zero, and on truths."""
+    low, high = int(dtype.lowest), int(dtype.highest)
+    ends = dict.fromkeys((low, low + 1, -1 % (high + 1), 0, 1, 3, 7, high))
+    numbers = [const(dtype, number) for number in ends]
+    for out, src in _operands(op, dtype, numbers):
+        yield intern(op, out, src)
+
+
+def _operands(op, dtype, numbers):
+    """The dtype of the result and the operands."""
+    pairs, truths = list(product(numbers, repeat=2)), list(product(_TRUTHS, repeat=2))
+    if op is Op.WHERE:
+        return [(dtype, (c, a, b)) for c in _TRUTHS for a, b in pairs]
+    if op is Op.CAST:
+        outer = (INT8, UINT8, INT16, UINT16, INT32)
+        return [(out, (a,)) for a in (*numbers, *_TRUTHS) for out in outer]
+    if op in (Op.NEG, Op.NOT):
+        return [(a.dtype, (a,)) for a in (*numbers, *(_TRUTHS if op is Op.NOT else ()))]
+    found = [(BOOL if op in (Op.LT, Op.LE, Op.EQ, Op.NE) else dtype, pair) for pair in pairs]
+    if op in (Op.AND, Op.OR, Op.XOR):
+        found += [(BOOL, pair) for pair in truths]
+    return found
+
+
+def _vectors(op, dtype):
+    """Vectors of equal and of other lanes, and lanes of vectors."""
+    x, y = (intern(Op.VAR, dtype, (), (name, *RANGES[dtype][0])) for name in "xy")
+    pairs = [(x, y, x, y), (x, x, x, x), (y, x, x, x)]
+    made = [intern(Op.STACK, dtype.vec(4), lanes) for lanes in pairs]
+    made.append(intern(Op.SPLAT, dtype.vec(4), (x,)))
+    lanes = [intern(Op.LANE, dtype, (v,), (i,)) for v in made for i in range(4)]
+    if op is Op.LANE:
+        yield from lanes
+    else:
+        yield from made
+        for start in range(0, len(lanes), 4):
+            yield intern(op, dtype.vec(4), tuple(lanes[start : start + 4]))
+            yield intern(op, dtype.vec(4), tuple(reversed(lanes[start : start + 4])))
+
+
+_FLOAT_NUMBERS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.1, 1e-7, 60000.0, math.inf, -math.inf, math.nan)
+
+
+def _floats(op, dtype):
+    """The op on any number and a constant, on itself, and on constants alone."""
+    x, y = (intern(Op.BUFFER, dtype, (), (slot, 1)) for slot in (1, 2))
+    numbers = [const(dtype, n if dtype is FLOAT64 else _nearest(n)) for n in _FLOAT_NUMBERS]
+    if op in _FLOAT_UNARY:
+        for value in (x, intern(op, dtype, (x,)), *numbers):
+            yield intern(op, dtype, (value,))
+    if op in _FLOAT_BINARY:
+        out = BOOL if op in (Op.LT, Op.LE, Op.EQ, Op.NE) else dtype
+        inner = intern(op, dtype, (x, numbers[4])) if out is dtype else x
+        for a, b in product([x, y, inner, *numbers], repeat=2):
+            yield intern(op, out, (a, b))
+    if op is Op.WHERE:
+        less = intern(Op.LT, BOOL, (x, y))
+        for condition in (less, intern(Op.NOT, BOOL, (less,)), const(BOOL, True)):
+            for a, b in product([x, y, intern(op, dtype, (less, x, y)), numbers[1]], repeat=2):
+                yield intern(op, dtype, (condition, a, b))
+
+
+def _nearest(number):
+    """A number that float16 has."""
+    return struct.unpack("e", struct.pack("e", number))[0]
+
+
 def applications(rule, dtype):
     """Each term of the families that the rule changes, with what it makes of it."""
     for op in rule.ops:
-        for family in _FAMILIES.get(op, ()):
+        for family in (_floats,) if dtype.is_float else _FAMILIES.get(op, ()):
             for term in family(op, dtype):
                 made = rule.apply(Builder(), term)
                 if made is not None and made is not term:
                     yield term, made
 
 
+_FLOAT_UNARY = (Op.NEG, Op.SQRT)
+_FLOAT_BINARY = (
+    *(Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.MAX, Op.MIN),
+    *(Op.LT, Op.LE, Op.EQ, Op.NE),
+)
 _ARITHMETIC = (Op.ADD, Op.SUB, Op.MUL, Op.MAX, Op.MIN, Op.IDIV, Op.MOD, Op.LT, Op.LE)
 _FAMILIES = {
-    **dict.fromkeys(_ARITHMETIC, (_terms,)),
-    **dict.fromkeys((Op.EQ, Op.NE), (_terms, _bools)),
-    **dict.fromkeys((Op.AND, Op.OR, Op.XOR), (_bits,)),
-    **dict.fromkeys((Op.SHL, Op.SHR), (_shifts,)),
-    **dict.fromkeys((Op.NEG, Op.NOT), (_twice,)),
-    Op.WHERE: (_choices,),
-    Op.CAST: (_casts,),
+    **dict.fromkeys(_ARITHMETIC, (_terms, _folded)),
+    **dict.fromkeys((Op.EQ, Op.NE), (_terms, _bools, _folded)),
+    **dict.fromkeys((Op.AND, Op.OR, Op.XOR), (_bits, _folded)),
+    **dict.fromkeys((Op.SHL, Op.SHR), (_shifts, _folded)),
+    **dict.fromkeys((Op.NEG, Op.NOT), (_twice, _folded)),
+    **dict.fromkeys((Op.LANE, Op.STACK), (_vectors,)),
+    Op.WHERE: (_choices, _folded),
+    Op.CAST: (_casts, _folded),
 }

@@ -1,4 +1,6 @@
-"""The IR's integer ops as z3 bit-vectors of their dtype's width: wrapping, truncating division."""
+"""The IR's ops in z3: integers as bit-vectors of their dtype's width, which wrap and truncate;
+floats of IEEE 754, rounded to even, all NaNs one; vectors as tuples of their lanes.
+"""
 
 from functools import reduce
 
@@ -17,6 +19,10 @@ def term_of(root):
 
 def _one(node, args, ranges):
     bits = node.dtype.bits
+    if node.op in _VECTORS:
+        return _VECTORS[node.op](node, args)
+    if node.dtype.is_float:
+        return _float(node, args)
     if node.op is Op.CONST:
         return (
             z3.BoolVal(bool(node.value)) if node.dtype is BOOL else z3.BitVecVal(node.value, bits)
@@ -33,7 +39,46 @@ def _one(node, args, ranges):
         return variable
     if node.op is Op.CAST:
         return _cast(node, args[0])
+    if node.src[0].dtype.is_float:
+        return _COMPARISONS[node.op](*args)
     return _OPS[node.op](node.src[0].dtype.is_signed, *args)
+
+
+_SORTS = {"float16": z3.Float16(), "float32": z3.Float32(), "float64": z3.Float64()}
+_EVEN = z3.RNE()
+
+
+def _float(node, args):
+    sort = _SORTS[node.dtype.name]
+    if node.op is Op.CONST:
+        return z3.FPVal(node.value, sort)
+    if node.op is Op.BUFFER:  # stands for any number
+        return z3.FP(f"f{node.attr[0]}", sort)
+    return _FLOATS[node.op](*args)
+
+
+_FLOATS = {
+    Op.ADD: lambda a, b: z3.fpAdd(_EVEN, a, b),
+    Op.SUB: lambda a, b: z3.fpSub(_EVEN, a, b),
+    Op.MUL: lambda a, b: z3.fpMul(_EVEN, a, b),
+    Op.FDIV: lambda a, b: z3.fpDiv(_EVEN, a, b),
+    Op.SQRT: lambda a: z3.fpSqrt(_EVEN, a),
+    Op.NEG: z3.fpNeg,
+    Op.MAX: lambda a, b: z3.If(z3.Or(z3.fpGT(a, b), z3.fpIsNaN(a)), a, b),
+    Op.MIN: lambda a, b: z3.If(z3.Or(z3.fpLT(a, b), z3.fpIsNaN(a)), a, b),
+    Op.WHERE: z3.If,
+}
+_COMPARISONS = {
+    Op.LT: z3.fpLT,
+    Op.LE: z3.fpLEQ,
+    Op.EQ: z3.fpEQ,
+    Op.NE: z3.fpNEQ,
+}
+_VECTORS = {
+    Op.STACK: lambda node, args: tuple(args),
+    Op.SPLAT: lambda node, args: tuple(args) * node.dtype.count,
+    Op.LANE: lambda node, args: args[0][node.attr[0]],
+}
 
 
 def divide(is_signed, a, b):
@@ -42,7 +87,9 @@ def divide(is_signed, a, b):
 
 
 def remainder(is_signed, a, b):
-    return a - divide(is_signed, a, b) * b
+    """What truncating division leaves; x % 0 is 0."""
+    zero = z3.BitVecVal(0, a.size())
+    return z3.If(b == 0, zero, a - divide(is_signed, a, b) * b)
 
 
 def _less(is_signed, a, b):
@@ -93,7 +140,13 @@ def counterexample(before, after, limit_ms=20_000):
     (left, ranges), (right, more) = term_of(before), term_of(after)
     solver = z3.Solver()
     solver.set("timeout", limit_ms)
-    solver.add(reduce(z3.And, [*ranges, *more], left != right))
+    solver.add(reduce(z3.And, [*ranges, *more], _differ(left, right)))
     answer = solver.check()
     assert answer != z3.unknown, f"undecided in {limit_ms} ms: {before!r} = {after!r}"
     return solver.model() if answer == z3.sat else None
+
+
+def _differ(left, right):
+    if isinstance(left, tuple):
+        return z3.Or(*[_differ(a, b) for a, b in zip(left, right, strict=True)])
+    return z3.Not(left == right)  # of floats: bit by bit, but for NaNs

@@ -6,10 +6,10 @@ division truncates. The laws behind the division rules are proven for all intege
 """
 
 import pytest
-from covered import PROVEN
+from covered import FLOATS, PROVEN
 from families import applications
 
-from compiler.ir import INT8, UINT8
+from compiler.ir import FLOAT16, FLOAT32, FLOAT64, INT8, UINT8
 from compiler.rules import ALL
 
 z3 = pytest.importorskip("z3", reason="z3-solver is not installed: extra `prove`")
@@ -31,6 +31,13 @@ def _prove(name, dtype):
 @pytest.mark.parametrize("dtype", [INT8, UINT8], ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("name", PROVEN)
 def test_a_rule_keeps_the_value_of_every_term_of_8_bits(name, dtype):
+    _prove(name, dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [FLOAT16, FLOAT32, FLOAT64], ids=lambda dtype: dtype.name)
+@pytest.mark.parametrize("name", FLOATS)
+def test_a_rule_keeps_every_bit_of_floats(name, dtype):
     _prove(name, dtype)
 
 
