@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from compiler.ir import Node
-from compiler.kernel import Opt, choose, from_ast
-from compiler.options import DEFAULT, CompileOptions
+from compiler.errors import IllegalOptError
+from compiler.ir import Node, Op, intern, substitute, toposort
+from compiler.kernel import Opt, apply_all, choose, from_ast
+from compiler.options import DEFAULT, CompileOptions, Heuristics, ScheduleOptions
 from compiler.target import Target, find_target
 
 MAX_CHOICES = 4096
+_REQUIRED = CompileOptions(schedule=ScheduleOptions(heuristics=Heuristics.NONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,30 @@ class SameOpts:
     keeps_rows: bool
 
     def __call__(self, ast: Node, target: Target) -> tuple[Opt, ...]:
-        """The opts for a kernel, whatever the target."""
-        return self.choice(ast)
+        """The opts for a kernel, whatever the target, and whatever of it lies in images.
+
+        On a target with images also those that it needs: pixels are written whole, which takes
+        lanes along an output. Where UNROLL alone had lanes, sums are then in another order.
+        """
+        opts = self.choice(_in_buffers(ast))
+        if not target.capabilities.images:
+            return opts
+        try:
+            return choose(apply_all(from_ast(ast), opts, target), target, _REQUIRED)
+        except IllegalOptError:  # what is pinned leaves no such lanes
+            return choose(from_ast(ast), target, _REQUIRED)
+
+
+def _in_buffers(ast: Node) -> Node:
+    """The same kernel without images."""
+    return substitute(
+        ast,
+        {
+            node: intern(Op.BUFFER, node.dtype, (), node.attr[:2])
+            for node in toposort(ast)
+            if node.op is Op.IMAGE
+        },
+    )
 
 
 def same_opts(*targets: str, options: CompileOptions = DEFAULT) -> SameOpts:

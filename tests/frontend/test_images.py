@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from compiler import CompileFinished, Tensor, compiling, find_target, observing, open_device
+from compiler import (
+    CompileFinished,
+    Tensor,
+    compiling,
+    find_target,
+    observing,
+    open_device,
+    same_opts,
+)
 from compiler.errors import DeviceError
 from compiler.frontend.images import place_images
 from compiler.ir import Op, parse_node, toposort
@@ -108,3 +116,13 @@ def test_buffers_that_are_accessed_by_pixel_become_images(dtype, form, sizes, wi
 def test_what_a_kernel_reads_and_writes_stays_a_buffer():
     root = parse_node(IN_PLACE)
     assert place_images(root) is root
+
+
+@pytest.mark.parametrize("targets", [(), ("llvm", "opencl")])
+def test_pinned_opts_give_the_same_bits_with_images_and_without(targets):
+    given, found = array(8, 8) * np.float32(0.3), []
+    for device, images in (("opencl", True), ("llvm", False)):
+        with compiling(choose=same_opts(*targets), images=images):
+            x = Tensor(given, device=device)
+            found.append(((((x @ x) + x).sum(axis=0)) * x).numpy())
+    assert found[0].tobytes() == found[1].tobytes()

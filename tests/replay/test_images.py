@@ -5,9 +5,10 @@ import json
 import pytest
 from programs import make_corpus, record_of, run
 
-from compiler import find_target, open_device
+from compiler import compile_kernel, find_target, open_device, parse_node
 from compiler.errors import DeviceError
 from replay.patched import Patch, copy_compiler
+from replay.stagewise import judged, runs_of
 
 BLUR = """ir 1
 %0 = IMAGE {dtype} slot=0 size=256 width=8
@@ -67,3 +68,24 @@ def test_a_wrong_border_is_found(capsys, report, tmp_path):
     wrong = [record for record in found["records"] if record["numerics"] == "wrong"]
     assert {record["target"] for record in wrong} == {"opencl/pocl"}
     assert len(wrong) == 2
+
+
+@pytest.mark.parametrize("target", ["opencl/pocl", "opencl/adreno"])
+def test_the_stages_of_a_kernel_with_images_are_shown(capsys, corpus, target):
+    _, listed, _ = run(capsys, "list", "--corpus", corpus, "--target", target)
+    key = listed.split()[0]
+    code, shown, _ = run(capsys, "show", key, "--corpus", corpus, "--stages", "--trace")
+    assert code == 0
+    assert "== stage images" in shown
+    assert "write_imagef" in shown or "write_imageh" in shown
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_kernel_with_images_is_right_after_any_number_of_rewrites(dtype):
+    ast, target = parse_node(BLUR.format(dtype=dtype)), find_target("opencl/pocl")
+    whole = compile_kernel(ast, target)
+    runs = runs_of(whole)
+    for limit in range(0, whole.rewrites + 1, 9):
+        cut = compile_kernel(ast, target, opts=whole.applied, rewrite_limit=limit)
+        assert cut.rewrites == limit
+        assert not judged(cut.stages[-1].node, runs).is_wrong
