@@ -8,11 +8,11 @@ as it is. A corpus that this very process is writing is read through SQLite's ow
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from corpus.directory import (
@@ -39,6 +39,9 @@ from corpus.errors import (
 )
 from corpus.key import KEY_LENGTH, is_key
 from corpus.record import RawItem, Unreadable
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 # All that diskcache puts in a database. Anything else could make a plain query run for ever.
 _KNOWN_OBJECTS = (
@@ -72,7 +75,7 @@ class Database:
         require_corpus(path)
         self.path = path
         self.lost = read_lost(path)
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._copy: TemporaryDirectory[str] | None = None
         self._is_at_rest = False
         with held_still(path, wait_s):
             self._still = fingerprint(path)
@@ -167,10 +170,7 @@ class Database:
             if not any(size_of(log) for log in logs):
                 self._is_at_rest = True
                 return _connect(database, "mode=ro&immutable=1", timeout_s=wait_s)
-            self._copy = tempfile.TemporaryDirectory(prefix="corpus-")
-            for file in (database, *logs):
-                if size_of(file):
-                    shutil.copyfile(file, Path(self._copy.name) / file.name)
+            self._copy = _copy_of([file for file in (database, *logs) if size_of(file)])
             return _connect(Path(self._copy.name) / DATABASE_NAME, "mode=rw", timeout_s=wait_s)
         except OSError as error:
             raise inaccessible(self.path, error) from None
@@ -245,6 +245,15 @@ def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
     if columns and not columns >= _COLUMNS:
         raise ForeignCorpusError(path, "its database has other columns than a corpus has")
     return bool(columns)
+
+
+def _copy_of(files: list[Path]) -> TemporaryDirectory[str]:
+    """A directory with copies of files, which is gone when it is closed."""
+    shutil, tempfile = import_module("shutil"), import_module("tempfile")  # few are copied
+    directory: TemporaryDirectory[str] = tempfile.TemporaryDirectory(prefix="corpus-")
+    for file in files:
+        shutil.copyfile(file, Path(directory.name) / file.name)
+    return directory
 
 
 def _connect(file: Path, mode: str, *, timeout_s: float) -> sqlite3.Connection:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from corpus.archive import MAGIC, Archive
 from corpus.database import Database
 from corpus.directory import fingerprint_of_file, inaccessible
 from corpus.encoding import decode_record
@@ -21,7 +20,6 @@ from corpus.errors import (
     UnreadableError,
 )
 from corpus.record import Item, RawItem, Stored, Unreadable
-from corpus.text import HEADER, Text
 
 _URL = re.compile(r"(?P<scheme>s3|gs|az|file):/+(?P<rest>[^/].*)")
 
@@ -145,16 +143,20 @@ def url_of(path: Path | str) -> str | None:
 
 
 def _open_file(path: Path) -> Source:
+    archive, text = import_module("corpus.archive"), import_module("corpus.text")  # for files alone
+    forms: dict[bytes, Callable[[Path], Source]] = {
+        archive.MAGIC: archive.Archive,
+        text.HEADER.encode(): text.Text,
+    }
     try:
         with path.open("rb") as file:
-            head = file.read(len(HEADER))
+            head = file.read(max(map(len, forms)))
     except OSError as error:
         raise inaccessible(path, error) from None
-    if head.startswith(MAGIC):
-        return Archive(path)
-    if head == HEADER.encode():
-        return Text(path)
-    if not head or MAGIC.startswith(head) or HEADER.encode().startswith(head):
+    for start, form in forms.items():
+        if head.startswith(start):
+            return form(path)
+    if any(start.startswith(head) for start in forms):
         raise DamagedCorpusError(path, f"ends after {len(head)} bytes; fetch it again")
     raise ForeignCorpusError(path, "neither an archive nor a text form of a corpus; give one")
 

@@ -20,8 +20,8 @@ from distributed.scheduler import KilledWorker
 from replay.environment import without_capture
 from replay.errors import WorkerError
 from replay.fingerprint import identity_of
+from replay.tree import ROOT
 from replay.wire import Call
-from replay.worker import ROOT
 from replay.workers import Crew, Job, Limits, Reply, run_jobs
 
 T = TypeVar("T")

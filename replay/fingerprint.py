@@ -310,9 +310,10 @@ def _other_backends(files: Mapping[str, str], backend: str) -> tuple[str, ...]:
 
 def _files(compiler: Path) -> Iterator[tuple[str, str]]:
     """Relative names and paths of a compiler's files, in order; byte code is none of them."""
-    for directory, names, files in os.walk(compiler):
+    root = str(compiler)
+    for directory, names, files in os.walk(root):
         names[:] = sorted(name for name in names if name != "__pycache__")
+        below = directory[len(root) :].lstrip(os.sep)
         for file in sorted(files):
             if not file.endswith(".pyc"):
-                path = os.path.join(directory, file)
-                yield os.path.relpath(path, compiler), path
+                yield os.path.join(below, file), os.path.join(directory, file)

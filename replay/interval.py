@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import comb
-from statistics import median
 
 import msgspec
 
@@ -50,8 +49,9 @@ def timing_of(ratios: Sequence[float]) -> Timing:
     assert found is not None
     rank, coverage = found
     ordered = sorted(ratios)
+    median = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     return Timing(
-        ratio=round(median(ordered), 6),
+        ratio=round(median, 6),
         low=round(ordered[rank - 1], 6),
         high=round(ordered[-rank], 6),
         coverage=round(coverage, 6),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from replay.errors import ReplayError
-from replay.worker import ROOT
+from replay.tree import ROOT
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ whatever happens in between.
 
 import time
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 
 from corpus import RawItem, Stored, Unreadable, UnreadableError, decode_item, digest_of_body
 from replay.again import recheck
@@ -14,7 +15,6 @@ from replay.artefact import Artefact
 from replay.fingerprint import Known, Memory
 from replay.journal import Entry, Phase
 from replay.judge import baseline_of, blank, result_of
-from replay.memory import check_memory
 from replay.numbers import check_numbers
 from replay.outcome import Outcome, Result
 from replay.plan import (
@@ -48,7 +48,7 @@ def replay(source: Source, plan: Plan, progress: Progress) -> Replayed:
         if plan.verify is not Extent.NONE:
             check_numbers(source, plan, found, progress)
         if plan.memory_driver is not None:
-            check_memory(source, plan, found, progress)
+            import_module("replay.memory").check_memory(source, plan, found, progress)
         if plan.times:
             time_kernels(source, plan, found, progress)
     except KeyboardInterrupt:

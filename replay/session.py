@@ -19,9 +19,7 @@ from replay.fresh import compare
 from replay.gate import Gate, pass_or_fail, with_approvals, with_growth
 from replay.invocation import Invocation
 from replay.journal import Journal
-from replay.memory import find_driver
 from replay.outcome import Outcome, Result
-from replay.patched import compile_ahead
 from replay.plan import Extent, Plan, Progress, Replayed, Runner, Source
 from replay.policy import Policy, read_policy
 from replay.recompile import Mode
@@ -31,9 +29,8 @@ from replay.shard import WHOLE, Shard
 from replay.signals import handling
 from replay.subject import why_no_subject
 from replay.toolchain import differences, toolchain
-from replay.worker import ROOT
+from replay.tree import ROOT
 from replay.workers import Crew, Limits, run_jobs
-from replay.worktree import checked_out, find_repository
 
 _ALL, _LIMITS = Selection(), Limits()
 
@@ -129,7 +126,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
             determinism=request.determinism,
             across=request.across,
             times=request.times,
-            memory_driver=find_driver(crew.environ) if request.checks_memory else None,
+            memory_driver=_memory_driver(crew) if request.checks_memory else None,
             max_changes=request.max_changes,
             time_budget_s=request.time_budget_s,
             memory=_memory(request, invocation, trees[0]),
@@ -138,21 +135,18 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
         )
 
 
+def _memory_driver(crew: Crew) -> Path:
+    found: Path = importlib.import_module("replay.memory").find_driver(crew.environ)
+    return found
+
+
 def _older(request: Request, invocation: Invocation, crew: Crew, stack: ExitStack) -> Crew:
     """Workers with the compiler of the revision to compare with."""
-    assert request.against is not None
+    older = importlib.import_module("replay.older")  # most replays need none
     if request.subject is not None:
-        place, _, attribute = request.subject.rpartition(":")
-        if not place.endswith(".py"):
-            raise UsageError("--against: name the subject by its file, which has revisions")
-        file = Path(place).resolve()
-        repository = find_repository(file.parent)
-        tree = stack.enter_context(checked_out(repository, request.against))
-        older = f"{tree / file.relative_to(repository.resolve())}:{attribute}"
-        return replace(crew, subject=older)
-    repository = find_repository(crew.paths[0] if crew.paths else Path(ROOT))
-    tree = stack.enter_context(checked_out(repository, request.against))
-    compile_ahead(tree)
+        return replace(crew, subject=older.subject_at(request.against, request.subject, stack))
+    inside = crew.paths[0] if crew.paths else Path(ROOT)
+    tree: Path = older.compiler_at(request.against, inside, stack)
     return crew_for(request, invocation, compiler=tree)
 
 

@@ -5,8 +5,10 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 LIBRARIES = ("numpy", "llvmlite", "pyopencl")
+_METADATA = ".dist-info"
 _COMPARED = ("python", "machine", *LIBRARIES)  # the rest is known of open devices only
 
 
@@ -17,25 +19,23 @@ def toolchain() -> dict[str, str]:
 
 def toolchain_of(path: Sequence[str], python: str, machine: str) -> dict[str, str]:
     """What a process would compile and run with that searches `path` for its libraries."""
-    found = {"python": python, "machine": machine}
-    for name in LIBRARIES:
-        if (version := _installed(name, path)) is not None:
-            found[name] = version
-    return found
+    return {"python": python, "machine": machine, **_installed(tuple(path))}
 
 
-def _installed(name: str, path: Sequence[str]) -> str | None:
-    """The version of a library, read off the name of its metadata: importlib's way costs 25 ms."""
-    start, end = f"{name}-", ".dist-info"
+@lru_cache(maxsize=64)
+def _installed(path: tuple[str, ...]) -> Mapping[str, str]:
+    """Versions of libraries, read off the names of their metadata: importlib's way costs 25 ms."""
+    found: dict[str, str] = {}
     for directory in path:
         try:
             names = os.listdir(directory or ".")
         except OSError:
             continue
-        for entry in sorted(names):
-            if entry.startswith(start) and entry.endswith(end):
-                return entry[len(start) : -len(end)]
-    return None
+        for entry in sorted(name for name in names if name.endswith(_METADATA)):
+            name, _, version = entry.removesuffix(_METADATA).partition("-")
+            if name in LIBRARIES:
+                found.setdefault(name, version)
+    return {name: found[name] for name in LIBRARIES if name in found}
 
 
 def differences(recorded: Counter[tuple[str, str]], here: Mapping[str, str]) -> list[str]:

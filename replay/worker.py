@@ -14,14 +14,13 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
-from pathlib import Path
 
 import msgspec
 
 from replay import sandbox
+from replay.tree import ROOT
 from replay.wire import WIRE, Call, Done, OutOfMemory, Raised, Ready, Setup, read_frame, write_frame
 
-ROOT = str(Path(__file__).resolve().parent.parent)
 START = (
     f"import sys; sys.path.insert(0, {ROOT!r}); "
     "from replay.worker import main; sys.exit(main(sys.argv[1:]))"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from compiler.errors import DTypeError, ParseError
@@ -14,8 +15,11 @@ from compiler.ir.walk import toposort
 
 HEADER = "ir 1"
 MAX_LINES = 1_000_000
+_LONG = 400  # fields that are not kept: a text may be hostile
 _LINE = re.compile(r"%(\d+) = ([A-Z0-9]+) ([a-z0-9]+)((?: %\d+)*)((?: [a-z]+=[^ ]+)*)")
 _T = TypeVar("_T")
+_INTEGER = re.compile(r"-?\d{1,40}")
+_REFERENCE = re.compile(r"%\d+")
 _NAME = re.compile(r"[A-Za-z0-9_.#-]+")
 _NAMES = {op: op.name for op in Op}
 _OPS = {op.name: op for op in Op}
@@ -120,20 +124,31 @@ def _parse_line(line: str, index: int, nodes: list[Node]) -> Node:
         raise ParseError(f"op {op_name} is unknown, docs/ir.md lists the ops of this version")
     op, dtype = _OPS[op_name], parse_dtype(dtype_name)
     src = tuple([_reference(word[1:], nodes) for word in sources.split()])
+    if "%" in fields or len(fields) > _LONG:
+        return intern(op, dtype, src, _parse_fields(op, dtype, fields, nodes))
+    return intern(op, dtype, src, _parse_plain_fields(op, dtype, fields))
+
+
+@lru_cache(maxsize=4096)
+def _parse_plain_fields(op: Op, dtype: DType, fields: str) -> tuple[Attr, ...]:
+    """The same for fields without symbolic sizes, which kernels share: buffers, views, numbers."""
+    return _parse_fields(op, dtype, fields, [])
+
+
+def _parse_fields(op: Op, dtype: DType, fields: str, nodes: list[Node]) -> tuple[Attr, ...]:
     words = [word.partition("=") for word in fields.split()]
     expected = FIELDS[op]
     if [name for name, _, _ in words] != [name for name, _ in expected]:
         wanted = " ".join(name for name, _ in expected) or "none"
         raise ParseError(
-            f"{op_name} has fields {' '.join(n for n, _, _ in words) or 'none'}, expected {wanted}"
+            f"{op.name} has fields {' '.join(n for n, _, _ in words) or 'none'}, expected {wanted}"
         )
-    attr = tuple(
+    return tuple(
         [
             _parse(kind, word, dtype, nodes)
             for (_, kind), (_, _, word) in zip(expected, words, strict=True)
         ]
     )
-    return intern(op, dtype, src, attr)
 
 
 def _reference(digits: str, nodes: list[Node]) -> Node:
@@ -168,13 +183,13 @@ def _parse_value(word: str, dtype: DType) -> int | float | bool:
 
 
 def _parse_int(word: str) -> int:
-    if not re.fullmatch(r"-?\d{1,40}", word):
+    if not _INTEGER.fullmatch(word):
         raise ParseError(f"integer expected, found {word[:40]!r}")
     return int(word)
 
 
 def _parse_size(word: str, nodes: list[Node]) -> Size:
-    return _reference(word[1:], nodes) if re.fullmatch(r"%\d+", word) else _parse_int(word)
+    return _reference(word[1:], nodes) if _REFERENCE.fullmatch(word) else _parse_int(word)
 
 
 def _parse_name(word: str) -> str:

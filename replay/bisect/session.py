@@ -13,7 +13,7 @@ from replay.patched import compile_ahead
 from replay.plan import Progress
 from replay.recompile import Mode
 from replay.session import compiler_root
-from replay.worker import ROOT
+from replay.tree import ROOT
 from replay.workers import Crew, Limits
 from replay.worktree import checked_out
 

@@ -18,8 +18,8 @@ from replay.recorded import read_record, replayed_opts
 from replay.records import KIND
 from replay.session import compiler_root
 from replay.subject import Checked, Refused
+from replay.tree import ROOT
 from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.worker import ROOT
 from replay.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
 from replay.worktree import checked_out, find_repository
 

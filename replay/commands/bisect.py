@@ -19,7 +19,7 @@ from replay.invocation import Invocation
 from replay.recompile import Mode
 from replay.reports.model import quoted, short
 from replay.text import one_line
-from replay.worker import ROOT
+from replay.tree import ROOT
 from replay.workers import Limits, cores
 
 _SHOWN = 5

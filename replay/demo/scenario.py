@@ -9,7 +9,7 @@ from pathlib import Path
 
 from replay.demo.changes import Change
 from replay.errors import UsageError
-from replay.worker import ROOT
+from replay.tree import ROOT
 
 MODEL = Path(".models/speechmos/dnsmos_models/model_v8.onnx")
 _NETWORK = Path(__file__).with_name("network.py")

@@ -20,8 +20,8 @@ from replay.reduce.script import script_of
 from replay.reduce.shrink import Reduced, shrink
 from replay.reduce.signature import RIGHT, Question, Signature, site_of_traceback
 from replay.subject import RefusedError
+from replay.tree import ROOT
 from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.worker import ROOT
 from replay.workers import Crew, Died, Limits, Reply, TimedOut
 
 _EXAMINE = "replay.reduce.signature:examine"

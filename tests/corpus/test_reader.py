@@ -159,7 +159,7 @@ def test_a_place_that_cannot_be_written_is_read_all_the_same(make_corpus, has_lo
         _leave_a_log(place / "corpus")
     before = _bytes_of(place / "corpus")
     program = f"""
-import os, sys
+import os, shutil, sys, tempfile  # the library, too, may lie where only root reads
 from corpus import open_reader
 os.setuid(65534)
 with open_reader({str(place / "corpus")!r}) as reader:

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from compiler.backends.base import (
-    Argument,
     Array,
     Buffer,
     Program,
@@ -19,13 +18,8 @@ from compiler.backends.base import (
 )
 from compiler.backends.reference.evaluate import evaluate
 from compiler.errors import BuildError, DeviceError, ParseError
-from compiler.ir import ARRAYS, DType, Node, parse_node, print_node, toposort
+from compiler.ir import ARRAYS, DType, Node, parse_node, toposort
 from compiler.target import REFERENCE, Target
-
-
-def render(root: Node, name: str, arguments: tuple[Argument, ...], target: Target) -> str:
-    """The text of the stage, which is what runs; it has no place for a name."""
-    return print_node(root)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
