@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from compiler.backends.reference.arithmetic import numpy_dtype
     from compiler.backends.reference.bounds import NATIVE_ULP, PORTABLE_ULP
     from compiler.backends.reference.device import ReferenceDevice
-    from compiler.backends.reference.evaluate import Bound, evaluate, evaluate_with_bound
+    from compiler.backends.reference.evaluation import Bound, evaluate, evaluate_with_bound
 
 _HOMES = {
     "NATIVE_ULP": "bounds",
     "PORTABLE_ULP": "bounds",
-    "Bound": "evaluate",
-    "evaluate": "evaluate",
-    "evaluate_with_bound": "evaluate",
+    "Bound": "evaluation",
+    "evaluate": "evaluation",
+    "evaluate_with_bound": "evaluation",
     "numpy_dtype": "arithmetic",
 }
 

@@ -16,7 +16,7 @@ from compiler.backends.base import (
     storage_dtype,
     variable_values,
 )
-from compiler.backends.reference.evaluate import evaluate
+from compiler.backends.reference.evaluation import evaluate
 from compiler.errors import BuildError, DeviceError, ParseError
 from compiler.ir import ARRAYS, DType, Node, parse_node, toposort
 from compiler.target import REFERENCE, Target

@@ -15,7 +15,7 @@ from compiler.backends.reference.arithmetic import (
 from compiler.backends.reference.bounds.approx import FORMATS
 from compiler.backends.reference.bounds.functions import NATIVE_ULP, ULP_16
 from compiler.backends.reference.contract import repeat
-from compiler.backends.reference.evaluate import read_memory, written_slots
+from compiler.backends.reference.evaluation import read_memory, written_slots
 from compiler.backends.reference.exact import Exact
 from compiler.backends.reference.kernel import Domain
 from compiler.backends.reference.views import store

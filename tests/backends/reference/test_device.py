@@ -72,7 +72,7 @@ def test_the_evaluator_imports_nothing_that_compiles():
         "    package.__path__ = [importlib.util.find_spec('compiler').submodule_search_locations[0]"
         " + name.removeprefix('compiler').replace('.', '/')]\n"
         "    sys.modules[name] = package\n"
-        "import compiler.backends.reference.evaluate\n"
+        "import compiler.backends.reference.evaluation\n"
         "allowed = ('compiler.ir', 'compiler.errors', 'compiler.backends.reference')\n"
         "print([n for n in sorted(sys.modules) if n.startswith('compiler.')"
         " and not n.startswith(allowed) and n != 'compiler.backends'])\n"
