@@ -48,27 +48,28 @@ class KernelChecker:
         except DeviceError as error:
             return Checked(numerics=Numerics.SKIPPED, reason=str(error))
         why = why_unlike_device(device, target)
-        if why is not None and (old is None or not _shows_assembly(device, target)):
-            return _only_compiled(why, None)
+        if why is not None:
+            return Checked(numerics=Numerics.SKIPPED, reason=f"{why}, the kernel is only compiled")
         try:
             new = compile_kernel(ast, target, decode_options(record), decoded)
             before = None if old is None else as_it_was(new, old)
-            if why is not None and before is not None:
-                return _only_compiled(why, _machine_code(device, new, before))
             seed = sha256(record.ast.encode()).hexdigest()  # the same numbers on every backend
             verdict = verify(new, device, seed, old=before)
         except CompilerError as error:
             raise RefusedError(Where.COMPILING, str(error)) from None
-        checked = Checked(
+        code = None if before is None else _machine_code(device, new, before)
+        return Checked(
             numerics=verdict.numerics,
             reason=verdict.reason,
             weak=verdict.weak,
             digest=verdict.digest,
             bits=_owed(record, device, new),
+            machine_code=None if code is None else "equal" if code[0] == code[1] else "differs",
             elements=elements_of(verdict.runs),
             of_bound=share_of_bound(verdict.runs),
+            code=None if code is None else packed(*code),
+            metrics={} if code is None else compare_code(*code),
         )
-        return _with_code(checked, None if before is None else _machine_code(device, new, before))
 
     def elsewhere(
         self, record: corpus.KernelRecord, opts: tuple[corpus.Opt, ...] | None
@@ -104,29 +105,6 @@ def why_unlike_device(device: Device, target: Target) -> str | None:
     """Why the device is not the one that `target` describes; older compilers know one profile."""
     judge: Callable[[Target], str | None] | None = getattr(device, "why_unlike", None)
     return None if judge is None else judge(target)
-
-
-def _shows_assembly(device: Device, target: Target) -> bool:
-    """Whether the device can say what the machine code for a CPU of another kind would be."""
-    judge: Callable[[Target], bool] | None = getattr(device, "shows_assembly_of", None)
-    return judge is not None and judge(target)
-
-
-def _only_compiled(why: str, code: tuple[str, str] | None) -> Checked:
-    reason = f"{why}, the kernel is only compiled"
-    return _with_code(Checked(numerics=Numerics.SKIPPED, reason=reason), code)
-
-
-def _with_code(checked: Checked, code: tuple[str, str] | None) -> Checked:
-    """With what the machine code of both sides shows."""
-    if code is None:
-        return checked
-    return msgspec.structs.replace(
-        checked,
-        machine_code="equal" if code[0] == code[1] else "differs",
-        code=packed(*code),
-        metrics=compare_code(*code),
-    )
 
 
 def _machine_code(device: Device, new: Compiled, old: Compiled) -> tuple[str, str] | None:

@@ -1,8 +1,4 @@
-"""`--time`: changed kernels beside their old ones, one worker at a time.
-
-Always on this machine: those of a cluster do other work beside it. Nothing of it is kept for a
-replay that goes on after an interruption: a ratio is worth little if half of it is old.
-"""
+"""`--time`: changed kernels beside their old ones on this host, one worker at a time."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +15,7 @@ from replay.recompile import Mode
 from replay.recorded import replayed_opts
 from replay.records import KIND
 from replay.wire import Call, Done
-from replay.workers import Job, Reply, TimedOut, run_jobs
+from replay.workers import Job, Reply, TimedOut
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -47,7 +43,7 @@ def time_kernels(source: Source, plan: Plan, found: Replayed, progress: Progress
     keys = [key for key in found.keys_with(CHANGED) if _is_timed(found.results[key])]
     why_not: Counter[str] = Counter()
     alone = replace(plan.crew, size=1)
-    for done, (job, reply) in enumerate(run_jobs(_jobs(source, plan, found, keys), alone), 1):
+    for done, (job, reply) in enumerate(plan.run_jobs(_jobs(source, plan, found, keys), alone), 1):
         answer = _answer(reply)
         if answer.timing is None:
             why_not[answer.why_not or "unknown"] += 1

@@ -235,4 +235,5 @@ _COMBINE: dict[Op, Callable[..., Interval]] = {
     Op.SPLAT: _hull,
     Op.STACK: _hull,
     Op.LANE: _hull,
+    Op.SHUFFLE: _hull,
 }

@@ -61,6 +61,7 @@ def _is_axes(node: Node, value: object) -> bool:
 
 _FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
     Field.INT: lambda node, value: type(value) is int,
+    Field.INTS: lambda node, value: isinstance(value, tuple) and {int}.issuperset(map(type, value)),
     Field.VALUE: _is_value,
     Field.NAME: lambda node, value: isinstance(value, str) and value != "",
     Field.NAMES: lambda node, value: (

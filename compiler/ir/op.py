@@ -73,6 +73,7 @@ class Op(Enum):
     SPLAT = auto()
     STACK = auto()
     LANE = auto()
+    SHUFFLE = auto()
     FRAGMENT = auto()
     WMMA = auto()
     ELEMENT = auto()
@@ -104,6 +105,7 @@ class Field(Enum):
     __hash__ = object.__hash__
 
     INT = auto()
+    INTS = auto()  # tuple of int
     VALUE = auto()  # a number of the node's dtype: int, float or bool
     NAME = auto()  # str
     NAMES = auto()  # tuple of str
@@ -132,6 +134,7 @@ FIELDS: dict[Op, tuple[tuple[str, Field], ...]] = {
     Op.LOOP: (("ranges", Field.INT), ("accs", Field.INT)),
     Op.RESULT: (("index", Field.INT),),
     Op.LANE: (("index", Field.INT),),
+    Op.SHUFFLE: (("lanes", Field.INTS),),
     Op.WMMA: (("core", Field.NAME),),
 }
 FIELDS.update({op: () for op in Op if op not in FIELDS})

@@ -76,6 +76,7 @@ def _print_axes(axes: tuple[tuple[str, Size], ...], number: Mapping[Node, int]) 
 
 _PRINTERS: dict[Field, Callable[[Attr, Mapping[Node, int]], str]] = {
     Field.INT: _print_value,
+    Field.INTS: lambda value, number: "(" + ",".join(map(str, value)) + ")",
     Field.VALUE: _print_value,
     Field.NAME: lambda value, number: str(value),
     Field.NAMES: lambda value, number: "(" + ",".join(value) + ")",
@@ -246,6 +247,7 @@ def _parse_names(word: str, nodes: list[Node]) -> tuple[str, ...]:
 
 _PARSERS: dict[Field, Callable[[str, list[Node]], Attr]] = {
     Field.INT: lambda word, nodes: _parse_int(word),
+    Field.INTS: lambda word, nodes: tuple(map(_parse_int, _split(_inside(word, "(", ")")))),
     Field.NAME: lambda word, nodes: _parse_name(word),
     Field.NAMES: _parse_names,
     Field.SIZE: _parse_size,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import attrgetter
 
-from compiler.ir.cores import find_core
 from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
 from compiler.ir.fields import is_number, why_bad_fields
 from compiler.ir.images import PLACE, why_no_image, why_no_pixel
@@ -19,6 +18,8 @@ from compiler.ir.op import (
     UNARY,
     Op,
 )
+from compiler.ir.sources import dtypes_of, why_not_arity
+from compiler.ir.vectors import VECTORS
 
 _dtype_of = attrgetter("dtype")
 _CONST, _RANGE, _LOOP, _ACC, _END = Op.CONST, Op.RANGE, Op.LOOP, Op.ACC, Op.END
@@ -65,16 +66,6 @@ def why_malformed(node: Node) -> str | None:
     return _CHECKS[op](node)
 
 
-def _dtypes(node: Node) -> str:
-    return ", ".join(child.dtype.name for child in node.src) or "none"
-
-
-def _arity(node: Node, *counts: int) -> str | None:
-    if len(node.src) in counts:
-        return None
-    return f"{len(node.src)} sources, expected {' or '.join(map(str, counts))}"
-
-
 _NUMBERS = frozenset((Kind.FLOAT, Kind.INT, Kind.UINT))
 _BITS = frozenset((Kind.BOOL, Kind.INT, Kind.UINT))
 _UNIFORM_KINDS: Mapping[str, tuple[frozenset[Kind], tuple[Op, ...]]] = {
@@ -104,9 +95,9 @@ def _bits_type(dtype: DType) -> bool:
 
 def _alu(node: Node) -> str | None:
     count, kinds = _UNIFORM[node.op]
-    reason = _arity(node, count)
+    reason = why_not_arity(node, count)
     if reason is None and any(child.dtype is not node.dtype for child in node.src):
-        reason = f"sources are {_dtypes(node)}, expected {node.dtype}"
+        reason = f"sources are {dtypes_of(node)}, expected {node.dtype}"
     if reason is None and node.dtype.kind not in kinds:
         reason = f"dtype {node.dtype} is not {_WHAT[node.op]}"
     return reason
@@ -114,26 +105,26 @@ def _alu(node: Node) -> str | None:
 
 def _comparison(node: Node) -> str | None:
     if len(node.src) != 2:
-        return _arity(node, 2)
+        return why_not_arity(node, 2)
     a, b = node.src
     if a.dtype is not b.dtype:
-        return f"compares {_dtypes(node)}, expected equal dtypes"
+        return f"compares {dtypes_of(node)}, expected equal dtypes"
     if node.dtype.scalar is not BOOL or node.dtype.count != a.dtype.count:
         return f"dtype {node.dtype}, a comparison of {a.dtype} is bool"
     return None
 
 
 def _where(node: Node) -> str | None:
-    reason = _arity(node, 3)
+    reason = why_not_arity(node, 3)
     if reason is None and node.src[0].dtype is not BOOL.vec(node.dtype.count):
         reason = f"condition is {node.src[0].dtype}, expected bool with {node.dtype.count} lanes"
     if reason is None and not node.src[1].dtype is node.src[2].dtype is node.dtype:
-        reason = f"branches are {_dtypes(node)}, expected {node.dtype}"
+        reason = f"branches are {dtypes_of(node)}, expected {node.dtype}"
     return reason
 
 
 def _cast(node: Node) -> str | None:
-    reason = _arity(node, 1)
+    reason = why_not_arity(node, 1)
     if reason is None and node.src[0].dtype.count != node.dtype.count:
         reason = f"casts {node.src[0].dtype} to {node.dtype}: lanes differ"
     if reason is None and node.op is Op.BITCAST and node.src[0].dtype.bits != node.dtype.bits:
@@ -151,7 +142,7 @@ def _is_buffer(node: Node) -> bool:
 def _scalar_leaf(node: Node) -> str | None:
     if node.dtype.count != 1 or node.dtype.kind is Kind.VOID:
         return f"dtype {node.dtype} is not a scalar"
-    return _arity(node, 0)
+    return why_not_arity(node, 0)
 
 
 def _var(node: Node) -> str | None:
@@ -164,7 +155,7 @@ def _var(node: Node) -> str | None:
 
 
 def _load(node: Node) -> str | None:
-    reason = _arity(node, 1)
+    reason = why_not_arity(node, 1)
     if reason is None and node.src[0].op not in ARRAYS:
         reason = f"loads from {node.src[0].op.name}, expected BUFFER"
     if reason is None and node.dtype is not node.src[0].dtype:
@@ -180,11 +171,11 @@ _OFFSETS = (INT32, INT64)
 def _index(node: Node) -> str | None:
     if node.dtype not in _OFFSETS:
         return f"dtype {node.dtype}, an offset is int32 or int64"
-    return "has no view" if node.attr[0] is None else _arity(node, 0)
+    return "has no view" if node.attr[0] is None else why_not_arity(node, 0)
 
 
 def _gather(node: Node) -> str | None:
-    reason = _arity(node, 2)
+    reason = why_not_arity(node, 2)
     if reason is None and node.src[0].op not in ARRAYS:
         reason = f"gathers from {node.src[0].op.name}, expected BUFFER"
     if reason is None and node.dtype is not node.src[0].dtype:
@@ -195,7 +186,7 @@ def _gather(node: Node) -> str | None:
 
 
 def _store(node: Node) -> str | None:
-    reason = _arity(node, 2)
+    reason = why_not_arity(node, 2)
     if reason is None and node.src[0].op not in ARRAYS:
         reason = f"stores to {node.src[0].op.name}, expected BUFFER"
     if reason is None and node.src[1].dtype is not node.src[0].dtype:
@@ -219,7 +210,7 @@ def _why_bad_reduction(op: Op, dtype: DType) -> str | None:
 
 
 def _reduce(node: Node) -> str | None:
-    reason = _arity(node, 1) or _why_bad_reduction(node.attr[0], node.dtype)
+    reason = why_not_arity(node, 1) or _why_bad_reduction(node.attr[0], node.dtype)
     if reason is None and node.src[0].dtype is not node.dtype:
         reason = f"dtype {node.dtype} of a reduce over {node.src[0].dtype}"
     if reason is None and (not node.attr[1] or len(set(node.attr[1])) != len(node.attr[1])):
@@ -238,7 +229,7 @@ def _effects(node: Node) -> str | None:
 
 
 def _index_source(node: Node) -> str | None:
-    reason = _arity(node, 1)
+    reason = why_not_arity(node, 1)
     if reason is None and not (
         node.dtype.is_int and node.dtype.count == 1 and node.src[0].dtype is node.dtype
     ):
@@ -249,7 +240,7 @@ def _index_source(node: Node) -> str | None:
 def _access(node: Node, value: int) -> str | None:
     """READ (value=0) and WRITE (value=1): buffer, integer offset, [value], [bool gate]."""
     if not 2 + value <= len(node.src) <= 3 + value:
-        return _arity(node, 2 + value, 3 + value)
+        return why_not_arity(node, 2 + value, 3 + value)
     buffer, offset = node.src[:2]
     moved = node.src[2].dtype if value else node.dtype
     if buffer.op is Op.IMAGE and offset.dtype is PLACE:
@@ -284,7 +275,7 @@ def _fold(node: Node) -> str | None:
     if not 1 <= terms <= len(node.src):
         return f"{terms} terms of {len(node.src)} sources"
     if [child for child in node.src[:terms] if child.dtype is not node.dtype]:
-        return f"terms are {_dtypes(node)}, expected {node.dtype}"
+        return f"terms are {dtypes_of(node)}, expected {node.dtype}"
     if [child for child in node.src[terms:] if child.op is not _RANGE]:
         return "folds over something that is not a RANGE"
     return _why_bad_reduction(node.attr[0], node.dtype.scalar)
@@ -326,75 +317,13 @@ def _result(node: Node) -> str | None:
     return "is the result of a LOOP, or of an ACC after its END"
 
 
-def _splat(node: Node) -> str | None:
-    reason = _arity(node, 1)
-    if reason is None and (node.dtype.count < 2 or node.src[0].dtype is not node.dtype.scalar):
-        reason = f"{node.dtype} of {_dtypes(node)}"
-    return reason
-
-
-def _stack(node: Node) -> str | None:
-    scalar = node.dtype.scalar
-    if len(node.src) != node.dtype.count or [c for c in node.src if c.dtype is not scalar]:
-        return f"{node.dtype} of {_dtypes(node)}"
-    return None
-
-
-def _lane(node: Node) -> str | None:
-    if len(node.src) != 1:
-        return _arity(node, 1)
-    vector, index = node.src[0].dtype, node.attr[0]
-    if not (vector.count > index >= 0 and vector.count > 1):
-        return f"lane {index} of {vector}"
-    return None if node.dtype is vector.scalar else f"dtype {node.dtype} of a lane of {vector}"
-
-
-def _fragment(node: Node) -> str | None:
-    reason = _why_not_ranges(node)
-    if reason is None and node.src[0].dtype is not node.dtype.scalar:
-        reason = f"{node.dtype} of {node.src[0].dtype}"
-    return reason or _why_not_counted(node, node.dtype.count)
-
-
-def _element(node: Node) -> str | None:
-    reason = _why_not_ranges(node)
-    if reason is None and node.src[0].dtype.scalar is not node.dtype:
-        reason = f"{node.dtype} of {node.src[0].dtype}"
-    return reason or _why_not_counted(node, node.src[0].dtype.count)
-
-
-def _why_not_ranges(node: Node) -> str | None:
-    if len(node.src) < 2 or any(child.op is not Op.RANGE for child in node.src[1:]):
-        return "is of a value and the ranges that count its elements"
-    return None
-
-
-def _why_not_counted(node: Node, count: int) -> str | None:
-    total = 1
-    for axis in node.src[1:]:
-        total *= int(axis.src[0].value) if axis.src[0].is_const else 0
-    return None if total == count else f"{total} elements of {count}"
-
-
-def _wmma(node: Node) -> str | None:
-    core = find_core(node.attr[0])
-    if core is None:
-        return f"core {node.attr[0]} is unknown"
-    layouts = (core.a, core.b, core.c)
-    wanted = [d.vec(each.count) for d, each in zip(core.dtypes, layouts, strict=True)]
-    given = [child.dtype for child in node.src]
-    if given != wanted or node.dtype is not wanted[2]:
-        return f"operands are {_dtypes(node)}, expected {', '.join(d.name for d in wanted)}"
-    return None
-
-
 def _assign(node: Node) -> str | None:
     if (
         len(node.src) < 2
         or node.src[0].op is not Op.ACC
         or node.src[1].dtype is not node.src[0].dtype
     ):
-        return f"assigns {_dtypes(node)}, expected an ACC and a value of its dtype"
+        return f"assigns {dtypes_of(node)}, expected an ACC and a value of its dtype"
     return _void(node)
 
 
@@ -438,15 +367,10 @@ _CHECKS.update({
     Op.BARRIER: _void,
     Op.AFTER: _after,
     Op.FOLD: _fold,
-    Op.ACC: lambda node: _arity(node, 0),
+    Op.ACC: lambda node: why_not_arity(node, 0),
     Op.LOOP: _loop,
     Op.RESULT: _result,
-    Op.SPLAT: _splat,
-    Op.STACK: _stack,
-    Op.LANE: _lane,
-    Op.FRAGMENT: _fragment,
-    Op.WMMA: _wmma,
-    Op.ELEMENT: _element,
+    **VECTORS,
     Op.INIT: _assign,
     Op.SET: _assign,
     Op.END: _end,
@@ -454,7 +378,6 @@ _CHECKS.update({
     Op.ENDIF: _endif,
     Op.PROGRAM: _void,
 })  # fmt: skip
-_VALUES_ONLY = ELEMENTWISE | {Op.REDUCE, Op.SPLAT, Op.STACK, Op.LANE, Op.RANGE, Op.SPECIAL}
-_VALUES_ONLY |= {Op.FRAGMENT, Op.WMMA, Op.ELEMENT}
+_VALUES_ONLY = ELEMENTWISE | frozenset(VECTORS) | {Op.REDUCE, Op.RANGE, Op.SPECIAL}
 # Right or wrong by their fields, dtypes and the op of the first source alone.
 _SIGNED = ELEMENTWISE | {Op.SPLAT, Op.STACK, Op.LANE, Op.READ, Op.WRITE, Op.SET, Op.INIT}

@@ -9,7 +9,8 @@ Guards = frozenset[Node]  # conditions that all hold; only asked and intersected
 _NOTHING: Guards = frozenset()
 _AND, _SPLAT, _WRITE, _RESULT, _LOOP = Op.AND, Op.SPLAT, Op.WRITE, Op.RESULT, Op.LOOP
 _GATED = {Op.READ: 3, _WRITE: 4}  # sources, with a gate
-_THROUGH = ELEMENTWISE | {Op.STACK, Op.SPLAT, Op.LANE}
+_SHUFFLE = Op.SHUFFLE
+_THROUGH = ELEMENTWISE | {Op.STACK, Op.SPLAT, Op.LANE, _SHUFFLE}
 
 
 def conjuncts(gate: Node) -> Guards:
@@ -32,7 +33,7 @@ def find_guards(order: Order) -> Mapping[Node, Guards]:
     for node in reversed(order):  # users first
         if node.op in _THROUGH:
             guards = found.get(node, _NOTHING)
-            if guards and node.dtype.count != node.src[0].dtype.count:
+            if guards and (node.op is _SHUFFLE or node.dtype.count != node.src[0].dtype.count):
                 guards = _of_all_lanes(guards)
             demand(node.src, guards)
         elif node.src:

@@ -8,6 +8,7 @@ from compiler.rules import Builder
 
 _BOOL = Kind.BOOL
 _LANE, _SPLAT, _STACK, _WRITE = Op.LANE, Op.SPLAT, Op.STACK, Op.WRITE
+_SHUFFLE = Op.SHUFFLE
 
 _LOOP, _RESULT, _READ, _ACC = Op.LOOP, Op.RESULT, Op.READ, Op.ACC
 
@@ -94,6 +95,9 @@ class _Lanes:
             return (self.value(node.src[0]),) * count
         if node.op is _STACK:
             return tuple([self.value(child) for child in node.src])
+        if node.op is _SHUFFLE:
+            width = node.src[0].dtype.count
+            return tuple([self.lane(node.src[n // width], n % width) for n in node.attr[0]])
         if node.op is _READ:
             buffer, offset = self.value(node.src[0]), self.value(node.src[1])
             offsets = [self.builder.add(offset, lane) for lane in range(count)]

@@ -27,7 +27,7 @@ _HALVES = frozenset((FLOAT16, BFLOAT16))
 _ROUNDED = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.SQRT))
 _BY_FLOAT32 = frozenset((Op.FDIV, Op.SQRT))  # native ones need not be rounded correctly
 _WMMA = Op.WMMA
-_MOVES = frozenset((Op.STACK, Op.LANE, Op.SPLAT))
+_MOVES = frozenset((Op.STACK, Op.LANE, Op.SHUFFLE, Op.SPLAT))
 _STORAGE = frozenset((Op.BUFFER, Op.LOCAL, Op.AFTER))
 _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is representable
 

@@ -53,6 +53,8 @@ def lower_max(b: Builder, node: Node) -> Node:
     x, y = node.src
     if node.dtype.scalar is BOOL:
         return b.or_(x, y)
+    if _is_bound(y):
+        return b.where(b.le(x, y), y, x)
     return b.where(_wins(b, b.lt(y, x), x), x, y)
 
 
@@ -61,13 +63,19 @@ def lower_min(b: Builder, node: Node) -> Node:
     x, y = node.src
     if node.dtype.scalar is BOOL:
         return b.and_(x, y)
+    if _is_bound(y):
+        return b.where(b.le(y, x), y, x)
     return b.where(_wins(b, b.lt(x, y), x), x, y)
 
 
 def _wins(b: Builder, better: Node, x: Node) -> Node:
-    value = constant_of(x)
-    cannot_be_nan = not x.dtype.is_float or (value is not None and value == value)
-    return better if cannot_be_nan else b.or_(better, b.ne(x, x))
+    return b.or_(better, b.ne(x, x)) if x.dtype.is_float and not _is_bound(x) else better
+
+
+def _is_bound(y: Node) -> bool:
+    """Whether y is a float that is no NaN: max(x, y) is x just where it is not at most y."""
+    value = constant_of(y)
+    return y.dtype.is_float and value is not None and value == value
 
 
 def lower_neg(b: Builder, node: Node) -> Node:

@@ -92,6 +92,19 @@ def lane_of_vector(b: Builder, node: Node) -> Node | None:
     return vector.src[node.attr[0]] if vector.op is _STACK else None
 
 
+def shuffle_of_vector(b: Builder, node: Node) -> Node | None:
+    """lanes of splat(x) = splat(x); of stack(x0, ..., xn) = stack(xi, ..., xj)"""
+    if any(child.op is not _SPLAT and child.op is not _STACK for child in node.src):
+        return None
+    width = node.src[0].dtype.count
+    lanes = [
+        vector.src[0] if vector.op is _SPLAT else vector.src[lane % width]
+        for lane in node.attr[0]
+        for vector in (node.src[lane // width],)
+    ]
+    return b.build(_STACK, node.dtype, tuple(lanes))
+
+
 def stack_of_equal(b: Builder, node: Node) -> Node | None:
     """stack(x, ..., x) = splat(x); stack(lane 0 of v, ..., lane n of v) = v"""
     first = node.src[0]
@@ -117,5 +130,6 @@ RULES = (
     Rule("cast-to-same", (Op.CAST, Op.BITCAST), cast_to_same),
     Rule("cast-of-cast", (Op.CAST,), cast_of_cast, first=(Op.CAST,)),
     Rule("lane-of-vector", (Op.LANE,), lane_of_vector, first=(Op.SPLAT, Op.STACK)),
+    Rule("shuffle-of-vector", (Op.SHUFFLE,), shuffle_of_vector, first=(Op.SPLAT, Op.STACK)),
     Rule("stack-of-equal", (Op.STACK,), stack_of_equal),
 )

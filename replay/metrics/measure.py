@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from replay.artefact import Artefact
-from replay.metrics import aarch64, assembly
-from replay.metrics.assembly import Code
+from replay.metrics.assembly import code_of
 from replay.metrics.mca import cycles_of
 from replay.metrics.sizes import elements_written
 from replay.metrics.table import METRICS, Facts, Needs
@@ -31,18 +30,13 @@ def compare_sources(old: Artefact, new: Artefact) -> dict[str, Pair]:
 
 def compare_code(old: str, new: str) -> dict[str, Pair]:
     """The metrics of two assemblies. Equal ones are not simulated: their cycles are equal, too."""
-    before, after = _code_of(old), _code_of(new)
+    before, after = code_of(old), code_of(new)
     cycles: list[float | None] = [None, None]
-    if old != new and assembly.code_of(old) and assembly.code_of(new):  # what is modelled
+    if old != new and before is not None and after is not None:
         cycles = cycles_of((old, new))
     return _pairs(
         Facts(code=before, cycles=cycles[0]), Facts(code=after, cycles=cycles[1]), Needs.CODE
     )
-
-
-def _code_of(text: str) -> Code | None:
-    """By the instruction set that understands the text."""
-    return assembly.code_of(text) or aarch64.code_of(text)
 
 
 def _facts(artefact: Artefact) -> Facts:

@@ -207,3 +207,28 @@ def test_a_product_and_a_sum_are_never_fused(runner, code, same_bits):
     code.write(code.buffer(0, FLOAT32, SIZE), index, total)
     close()
     same_bits(runner.run(code.program(), {1: a, 2: b, 3: c})[0], a * b + c)
+
+
+@pytest.mark.parametrize("dtype", [INT8, UINT32, INT64, FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+def test_shuffles_move_every_lane_and_change_no_bit(runner, code, same_bits, dtype, lanes):
+    index, close = runner.index(code, SIZE // lanes)
+    offset = code.emit(Op.MUL, index.dtype, (index, code.const(index.dtype, lanes)))
+    inputs = {3: values(dtype, 1), 4: values(dtype, 2)}
+    a, b = [code.read(code.buffer(slot, dtype, SIZE), offset, lanes) for slot in inputs]
+    backwards, turns = (
+        tuple(range(lanes))[::-1],
+        tuple([n // 2 + lanes * (n % 2) for n in range(lanes)]),
+    )
+    halves = code.emit(Op.SHUFFLE, dtype.vec(lanes), (a, b), (turns,))
+    code.write(code.buffer(0, dtype, SIZE), offset, halves)
+    turned = code.emit(Op.SHUFFLE, dtype.vec(lanes), (a,), (backwards,))
+    code.write(code.buffer(1, dtype, SIZE), offset, turned)
+    first = code.emit(Op.LANE, dtype, (code.emit(Op.SHUFFLE, dtype.vec(2), (b,), ((1, 0),)),), (0,))
+    code.write(code.buffer(2, dtype, SIZE), offset, first)
+    close()
+    results = runner.run(code.program(), inputs)
+    rows = np.stack([inputs[3].reshape(-1, lanes), inputs[4].reshape(-1, lanes)])
+    same_bits(results[0], np.concatenate(rows, axis=1)[:, turns].reshape(-1), "two sources")
+    same_bits(results[1], rows[0][:, backwards].reshape(-1), "one source")
+    same_bits(results[2][::lanes], rows[1][:, 1], "a pair")

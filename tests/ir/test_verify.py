@@ -120,6 +120,10 @@ _X, _FOUR = (
 _ARRAY = intern(Op.BUFFER, INT32, (), (0, 8))
 
 
+def _shuffle(vectors, lanes):
+    return intern(Op.SHUFFLE, INT32.vec(2), vectors, (lanes,))
+
+
 @pytest.mark.parametrize(
     ("good", "bad"),
     [
@@ -129,6 +133,12 @@ _ARRAY = intern(Op.BUFFER, INT32, (), (0, 8))
         (intern(Op.READ, INT32, (_ARRAY, _X)), intern(Op.READ, INT32, (_X, _X))),
         (intern(Op.READ, INT32, (_ARRAY, _X)), intern(Op.READ, INT32)),
         (intern(Op.LANE, INT32, (_FOUR,), (1,)), intern(Op.LANE, INT32, (_FOUR,), (4,))),
+        (_shuffle((_FOUR,), (3, 0)), _shuffle((_FOUR,), (4, 0))),
+        (_shuffle((_FOUR, _FOUR), (7, 0)), _shuffle((_FOUR, _FOUR), (8, 0))),
+        (_shuffle((_FOUR,), (3, 0)), _shuffle((_FOUR,), (-1, 0))),
+        (_shuffle((_FOUR,), (1, 0)), _shuffle((_FOUR, _X), (1, 0))),
+        (_shuffle((_FOUR,), (1, 0)), _shuffle((_FOUR,) * 3, (1, 0))),
+        (_shuffle((_FOUR,), (1, 0)), intern(Op.SHUFFLE, INT32.vec(4), (_FOUR,), ((1, 0),))),
     ],
 )
 def test_a_bad_node_is_found_after_good_ones_of_its_op(good, bad):

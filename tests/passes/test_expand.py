@@ -96,12 +96,39 @@ def test_the_vector_axis_is_the_one_with_most_contiguous_accesses():
 
 
 def test_a_contiguous_reduce_axis_keeps_one_total_for_each_lane():
-    inner, outer = sorted(
-        k.of_op(expanded(k.ROW_SUM, "UNROLL r0 4"), Op.FOLD), key=lambda fold: fold.attr[1]
-    )
-    assert inner.dtype is FLOAT32.vec(4)
-    assert outer.attr == (Op.ADD, 4)
-    assert [lane.attr[0] for lane in outer.src] == [0, 1, 2, 3]
+    root = expanded(k.ROW_SUM, "UNROLL r0 4")
+    (totals,) = k.of_op(root, Op.FOLD)
+    assert totals.dtype is FLOAT32.vec(4)
+    assert [(n.src[0], n.attr[0]) for n in k.of_op(root, Op.SHUFFLE)] == [
+        (totals, (0, 1)),
+        (totals, (2, 3)),
+    ]
+    (halves,) = [n for n in k.of_op(root, Op.ADD) if n.dtype is FLOAT32.vec(2)]
+    assert [(n.src[0], n.attr[0]) for n in k.of_op(root, Op.LANE)] == [(halves, 0), (halves, 1)]
+
+
+@pytest.mark.parametrize("target", [LLVM, NARROW, SCALAR])
+def test_lanes_are_added_halves_onto_halves_whatever_the_width_of_vectors(target):
+    text = k.ROW_SUM.replace("24", "7").replace("288", "84")
+    values = np.float32([1e8, 3, -1e8, 5, 1e-3, 7e6, 2.5] * 12)
+    a = values[:7]
+    expected = (((a[0] + a[2]) + (a[1] + a[3])) + (a[4] + a[5])) + a[6]
+    root = k.stages(text, "UNROLL r0 7", target)["linearize"]
+    assert k.outputs(root, {0: np.zeros(12, np.float32), 1: values})[0].tolist() == [expected] * 12
+
+
+def test_a_transpose_reads_and_writes_vectors_and_turns_blocks_in_registers():
+    root = expanded(k.TRANSPOSE, "UPCAST g0 2; UPCAST g1 4")
+    assert widths(root, Op.READ) == [2, 2, 2, 2]  # along g0, where the source has its rows
+    assert widths(root, Op.WRITE) == [4, 4]
+    assert k.count(root, Op.SHUFFLE) == 6  # pairs become rows, and these change places twice
+
+
+def test_lanes_of_a_block_under_another_gate_are_a_block_of_their_own():
+    root = expanded(k.TRANSPOSE, "PADTO g0 8; UPCAST g0 8; UPCAST g1 8")
+    reads = k.of_op(root, Op.READ)
+    assert {len(read.src) for read in reads} == {3}
+    assert {read.dtype.count for read in reads} == {2, 4}
 
 
 @pytest.mark.parametrize(

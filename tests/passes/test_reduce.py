@@ -105,7 +105,7 @@ def test_a_loop_inside_a_copied_loop_is_copied_with_it():
 
 
 def test_a_fold_without_ranges_is_a_chain():
-    root = reduced(k.ROW_SUM, "UNROLL r0 24")
+    root = reduced(k.COLUMN_SUM, "UNROLL r0 24")
     assert not k.of_op(root, Op.LOOP)
     assert k.count(root, Op.ADD) >= 23
 

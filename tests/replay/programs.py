@@ -62,10 +62,6 @@ def after_rendering(*statements):
 SWAP_SUB = after_rendering(r"source = re.sub(r'(fsub .*) (%\w+), (%\w+)', r'\1 \3, \2', source)")
 RENAME = after_rendering(r"source = re.sub(r'%sub(\d+)', r'%minus\1', source)")
 SPACING = after_rendering("source = source.replace(' = fsub', '  = fsub')")
-SLOWER = after_rendering(  # no optimizer may drop a volatile load
-    r"source = re.sub(r'  %\w+ = load (.*)', lambda m: m[0] + ''.join("
-    r"f'\n  %again{m.start()}.{n} = load volatile {m[1]}' for n in range(200)), source)"
-)
 WRONG_RULE = Patch(
     "compiler/rules/algebra.py",
     "    value = constant_of(node.src[1])\n    if value == 1:",

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from programs import DIFFERENCE, SLOWER, before_compiling, make_corpus, patched, record_of, run
+from programs import DIFFERENCE, before_compiling, make_corpus, patched, record_of, run
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
@@ -46,15 +46,6 @@ def test_the_report_is_that_of_a_replay_on_this_machine(capsys, tmp_path, cluste
     there = replay(capsys, corpus, *options, "--executor", cluster.scheduler_address)
     assert here == there
     assert here[1]["totals"]["crash"] == 1
-
-
-def test_changed_kernels_are_timed_on_this_machine(capsys, tmp_path, cluster):
-    corpus = make_corpus(tmp_path / "c", [record_of(DIFFERENCE.format(size=4096))])
-    copy = patched(tmp_path / "copy", SLOWER)
-    options = ("--time", "--compiler", copy, "--executor", cluster.scheduler_address)
-    _, report = replay(capsys, corpus, *options)
-    assert report["records"][0]["timing"], report["notes"]
-    assert "1 changed kernels were timed" in report["notes"]
 
 
 def test_the_loss_of_a_worker_loses_no_answer(cluster):

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import DIFFERENCE, SLOWER, before_compiling, make_corpus, patched, record_of
+from programs import DIFFERENCE, before_compiling, make_corpus, patched, record_of
 
 from replay.journal import Entry, Journal, Phase
 from replay.outcome import Outcome, Result
@@ -52,10 +52,10 @@ def interrupted(hanging, tmp_path, number):
     return process.wait(timeout=60)
 
 
-def resumed(hanging, tmp_path, *options):
+def resumed(hanging, tmp_path):
     (tmp_path / "flag").unlink()
     environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    words = command(hanging, tmp_path, "--resume", *options)
+    words = command(hanging, tmp_path, "--resume")
     done = subprocess.run(words, cwd=ROOT, env=environ, check=False, capture_output=True)
     return done.returncode, json.loads((tmp_path / "report").read_text())
 
@@ -82,17 +82,6 @@ def test_an_interrupted_replay_goes_on_where_it_ended(hanging, tmp_path, number,
     checked_twice = 5
     assert before >= 1
     assert before + report["compiles"] == 6 + checked_twice
-
-
-def test_what_was_compiled_before_the_interruption_is_timed_after_it(hanging, tmp_path):
-    file = hanging[1] / SLOWER.file
-    file.write_text(file.read_text().replace(SLOWER.before, SLOWER.after))
-    assert interrupted(hanging, tmp_path, signal.SIGTERM) == 130
-    code, report = resumed(hanging, tmp_path, "--time")
-    assert (code, report["totals"]["code"], report["totals"]["crash"]) == (1, 5, 1)
-    assert [note for note in report["notes"] if "before the interruption" in note]
-    assert "5 changed kernels were timed" in report["notes"]
-    assert sum(record["timing"] is not None for record in report["records"]) == 5
 
 
 def test_a_replay_that_ended_leaves_nothing_to_resume(hanging, tmp_path):

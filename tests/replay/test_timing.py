@@ -3,8 +3,12 @@
 import json
 
 import pytest
-from programs import DIFFERENCE, SLOWER, after_rendering, make_corpus, patched, record_of, run
+from programs import DIFFERENCE, after_rendering, make_corpus, patched, record_of, run
 
+SLOWER = after_rendering(  # no optimizer may drop a volatile load
+    r"source = re.sub(r'  %\w+ = load (.*)', lambda m: m[0] + ''.join("
+    r"f'\n  %again{m.start()}.{n} = load volatile {m[1]}' for n in range(200)), source)"
+)
 DEADLY = after_rendering(  # only where it runs: the recorded source is as it was
     r"source = re.sub(r'  %\w+ = load ', lambda m: '  call void @llvm.trap()\n' + m[0], source)",
     r"source += '\ndeclare void @llvm.trap()\n'",

@@ -30,18 +30,6 @@ def find_host() -> "Host":
     return Host(llvm.get_host_cpu_name(), features, llvm.get_process_triple())
 
 
-def foreign_cpu(profile: str) -> "Host | None":
-    """The CPU of a profile that is not this machine's kind: it gets assembly, and never runs."""
-    if profile not in _FOREIGN:
-        return None
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    return Host("generic", "", _FOREIGN[profile], is_here=False)
-
-
-_FOREIGN = {"aarch64": "aarch64-unknown-linux-gnu"}
-
-
 @dataclass(frozen=True, slots=True)
 class Host:
     """The CPU that code is made for, as LLVM names it."""
@@ -49,7 +37,6 @@ class Host:
     cpu: str
     features: str
     triple: str
-    is_here: bool = True  # whether code for it is loaded into this process
 
     def why_unlike(self, profile: str, features: tuple[str, ...]) -> str | None:
         """What this CPU lacks of those that `profile` stands for; None where it lacks nothing."""
@@ -70,7 +57,7 @@ class Host:
             opt=_SPEED,
             reloc="pic",
             codemodel="default",  # "jitdefault" makes assembly that llvm-mca does not read
-            jit=self.is_here,
+            jit=True,
         )
 
 

@@ -56,6 +56,14 @@ def _lane(function: Function, node: Node) -> None:
     function.assign(node, f"extractelement {type_text(vector.dtype)} {value}, i64 {node.attr[0]}")
 
 
+def _shuffle(function: Function, node: Node) -> None:
+    kind, first = type_text(node.src[0].dtype), function.text[node.src[0]]
+    second = function.text[node.src[1]] if len(node.src) == 2 else "poison"
+    lanes = ", ".join([f"i32 {lane}" for lane in node.attr[0]])
+    mask = f"<{len(node.attr[0])} x i32> <{lanes}>"
+    function.assign(node, f"shufflevector {kind} {first}, {kind} {second}, {mask}")
+
+
 # --- arithmetic ---
 
 
@@ -250,6 +258,7 @@ ELEMENTWISE_HANDLERS: Mapping[Op, Handler] = {
     Op.SPLAT: _splat,
     Op.STACK: _stack,
     Op.LANE: _lane,
+    Op.SHUFFLE: _shuffle,
     Op.NEG: _neg,
     Op.NOT: _not,
     Op.MULACC: _mulacc,

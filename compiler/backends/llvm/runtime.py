@@ -22,14 +22,7 @@ from compiler.backends.base import (
     storage_dtype,
     variable_values,
 )
-from compiler.backends.llvm.compile import (
-    Compiler,
-    Host,
-    build_error,
-    find_host,
-    foreign_cpu,
-    link_log,
-)
+from compiler.backends.llvm.compile import Compiler, Host, build_error, find_host, link_log
 from compiler.backends.llvm.streams import LINE_BYTES, MARK
 from compiler.backends.memory import copied, empty, is_whole
 from compiler.errors import DeviceError
@@ -293,18 +286,10 @@ class HostDevice:
             raise build_error(program.name, program.source, log) from None
         return _Loaded(address, tracker)
 
-    def shows_assembly_of(self, target: Target) -> bool:
-        """Whether `assembly` knows the instructions of such a CPU, which need not be this one."""
-        return self.why_unlike(target) is None or foreign_cpu(target.profile) is not None
-
     def assembly(self, program: Program) -> str:
         """The machine code of `program`, for people and llvm-mca."""
         with self._lock:
-            compiler = self.compiler
-            if self.why_unlike(program.target) is not None:
-                cpu = foreign_cpu(program.target.profile)
-                compiler = compiler if cpu is None else Compiler(cpu)
-            return compiler.assembly(program.source, program.name)
+            return self.compiler.assembly(program.source, program.name)
 
 
 def _refuse_missing(program: Program, host: Host) -> None:

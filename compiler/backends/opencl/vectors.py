@@ -42,6 +42,17 @@ def _stack(function: Function, node: Node) -> None:
     function.define(node, Text(f"({function.type(node)})({lanes})"))
 
 
+def _shuffle(function: Function, node: Node) -> None:
+    """Lanes of one vector have a name of their own; those of two are put together."""
+    vectors, count = [function.operand(child) for child in node.src], node.src[0].dtype.count
+    if len(vectors) == 1:
+        lanes = "".join([f"{lane:x}" for lane in node.attr[0]])
+        function.define(node, Text(f"{vectors[0]}.s{lanes}", is_atom=True))
+        return
+    lanes = ", ".join([f"{vectors[lane // count]}.s{lane % count:x}" for lane in node.attr[0]])
+    function.define(node, Text(f"({function.type(node)})({lanes})", is_atom=True))
+
+
 def _infix(function: Function, node: Node) -> None:
     a, b = [function.operand(child) for child in node.src]
     sign = _INFIX[node.op]
@@ -114,6 +125,7 @@ VECTOR_HANDLERS: Mapping[Op, Handler] = {
     Op.RESULT: alias,
     Op.SPLAT: _splat,
     Op.STACK: _stack,
+    Op.SHUFFLE: _shuffle,
     Op.NEG: _neg,
     Op.NOT: _not,
     Op.MAX: _extreme,

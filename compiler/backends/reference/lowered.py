@@ -196,6 +196,10 @@ class _Machine:
     def lane(self, node: Node) -> None:
         self.values[node] = self.values[node.src[0]][..., node.attr[0]]
 
+    def shuffle(self, node: Node) -> None:
+        vectors = np.broadcast_arrays(*[self.values[child] for child in node.src])
+        self.values[node] = np.concatenate(vectors, axis=-1)[..., list(node.attr[0])]
+
     def element(self, node: Node) -> None:
         vector, place = self.values[node.src[0]], np.zeros((), np.int64)
         for axis in node.src[1:]:
@@ -375,6 +379,7 @@ _STEPS: dict[Op, Callable[[_Machine, Node], None]] = {
     Op.SPLAT: _Machine.splat,
     Op.STACK: _Machine.stack,
     Op.LANE: _Machine.lane,
+    Op.SHUFFLE: _Machine.shuffle,
     Op.ELEMENT: _Machine.element,
     Op.WMMA: _Machine.wmma,
     Op.INIT: _Machine.assign,

@@ -19,7 +19,7 @@ _STACK, _AFTER = Op.STACK, Op.AFTER
 # cycles of one vector where it is not 1/2, as of most arithmetic
 _SLOW: Mapping[Op, float] = {
     Op.FDIV: 8, Op.SQRT: 10, Op.IDIV: 20, Op.MOD: 20, Op.BARRIER: 40, Op.IF: 1,
-    Op.LANE: 1, Op.CAST: 1, Op.WHERE: 1, Op.WMMA: 16,
+    Op.LANE: 1, Op.SHUFFLE: 1, Op.CAST: 1, Op.WHERE: 1, Op.WMMA: 16,
 }  # fmt: skip
 _FREE = frozenset(
     (

@@ -1,8 +1,11 @@
 """FOLDs of lanes: unrolled terms in order, and totals of their own for the lanes of a vector."""
 
+from collections.abc import Sequence
+
 from compiler.ir import Node, Op, intern
 from compiler.passes.expand.layout import VECTOR, Form
 from compiler.passes.expand.variants import Variants
+from compiler.rules import combine
 
 _FOLD = Op.FOLD
 
@@ -27,10 +30,7 @@ def folds(made: Variants, node: Node, form: Form) -> list[Node]:
 
 
 def _closing_folds(made: Variants, node: Node, ranges: list[Node], own: list[int]) -> list[Node]:
-    """Each lane of the vector axis keeps its own total; they are folded in order of lanes.
-
-    So the order of operations does not depend on how many lanes the target's vectors have.
-    """
+    """Each lane of the vector axis keeps its own total; they are folded by `_across`."""
     layout, depends = made.layout, made.layout.lanes.depends[node]
     assert layout.axis is not None
     inner = depends | 1 << layout.axis
@@ -40,8 +40,40 @@ def _closing_folds(made: Variants, node: Node, ranges: list[Node], own: list[int
     for index, (owner, width) in enumerate(zip(owners, made.widths(inner), strict=True)):
         values = [v for row in zip(*[c[index] for c in columns], strict=True) for v in row]
         total = _fold(node, [made.widened(v, width) for v in values], ranges)
-        totals[owner].extend([made.lane(total, lane) for lane in range(width)])
-    return [_fold(node, lanes, []) for lanes in totals]
+        totals[owner].append(total)
+    return [_across(made, node.attr[0], vectors) for vectors in totals]
+
+
+def _across(made: Variants, op: Op, vectors: Sequence[Node]) -> Node:
+    """The total of all lanes, halves onto halves, of blocks as long as powers of two allow.
+
+    7 lanes are ((0 + 2) + (1 + 3)) + (4 + 5) + 6, so the order of operations depends on their
+    number alone, and not on how many of them the target's vectors hold.
+    """
+    total, start = None, 0
+    left = sum([vector.dtype.count for vector in vectors])
+    while left:
+        block = 1 << left.bit_length() - 1
+        end = start + block // vectors[start].dtype.count  # no vector is wider than a block
+        value = _of_block(made, op, vectors[start:end])
+        total = value if total is None else combine(made.builder, op, total, value)
+        start, left = end, left - block
+    assert total is not None, "a FOLD has lanes"
+    return total
+
+
+def _of_block(made: Variants, op: Op, vectors: Sequence[Node]) -> Node:
+    """The total of 2**n lanes in vectors of one width."""
+    while len(vectors) > 1:
+        half = len(vectors) // 2
+        pairs = zip(vectors[:half], vectors[half:], strict=True)
+        vectors = [combine(made.builder, op, a, b) for a, b in pairs]
+    total = vectors[0]
+    while total.dtype.count > 1:
+        half = total.dtype.count // 2
+        low, high = [made.part(total, start, half) for start in (0, half)]
+        total = combine(made.builder, op, low, high)
+    return total
 
 
 def term_rows(

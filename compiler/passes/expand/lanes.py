@@ -9,7 +9,7 @@ from compiler.ir import ARRAYS, AxisKind, Node, Op, Order, const, toposort
 from compiler.rules import Builder, linear
 
 _RANGE, _FOLD, _READ, _WRITE = Op.RANGE, Op.FOLD, Op.READ, Op.WRITE
-_FRAGMENT, _WMMA = Op.FRAGMENT, Op.WMMA
+_FRAGMENT, _WMMA, _IMAGE = Op.FRAGMENT, Op.WMMA, Op.IMAGE
 _KINDS = (AxisKind.UPCAST, AxisKind.UNROLL)
 _ACCESSES = frozenset((_READ, _WRITE))
 COLLECTORS = frozenset((Op.SINK, Op.BARRIER, Op.END, Op.AFTER))  # hold all lanes of their sources
@@ -174,7 +174,15 @@ def is_masked(access: Node, axis: int, lanes: Lanes) -> bool:
 
 def is_contiguous(access: Node, axis: int, lanes: Lanes) -> bool:
     """Whether neighbouring lanes access neighbouring elements under one gate."""
-    gate = _gate(access)
-    if gate and lanes.depends[gate[0]] >> axis & 1:
+    return stride(access.src[1], axis, lanes) == 1 and _is_shared(_gate(access), axis, lanes)
+
+
+def is_strided(access: Node, axis: int, lanes: Lanes) -> bool:
+    """Whether the elements that lanes access are all one distance apart, under one gate."""
+    if access.src[0].op is _IMAGE or not _is_shared(_gate(access), axis, lanes):
         return False
-    return stride(access.src[1], axis, lanes) == 1
+    return stride(access.src[1], axis, lanes) is not None
+
+
+def _is_shared(gate: tuple[Node, ...], axis: int, lanes: Lanes) -> bool:
+    return not gate or not lanes.depends[gate[0]] >> axis & 1

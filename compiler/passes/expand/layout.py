@@ -6,7 +6,15 @@ from enum import IntEnum
 from math import prod
 
 from compiler.ir import Node, Op
-from compiler.passes.expand.lanes import COLLECTORS, Lanes, is_contiguous, is_masked, too_large
+from compiler.passes.expand.lanes import (
+    COLLECTORS,
+    Lanes,
+    is_contiguous,
+    is_masked,
+    is_strided,
+    stride,
+    too_large,
+)
 
 
 class Form(IntEnum):
@@ -58,6 +66,21 @@ class Layout:
     def is_masked(self, access: Node) -> bool:
         has_masks = self.has_masks and self.axis is not None
         return has_masks and is_masked(access, self.axis or 0, self.lanes)
+
+    def is_strided(self, access: Node) -> bool:
+        """Whether the lanes lie some fixed steps apart, under one gate."""
+        return self.axis is not None and is_strided(access, self.axis, self.lanes)
+
+    def step(self, access: Node) -> int:
+        """By how much the offset of a strided access grows from lane to lane."""
+        assert self.axis is not None
+        return stride(access.src[1], self.axis, self.lanes) or 0
+
+    def row_axis(self, access: Node) -> int | None:
+        """The longest other axis along which a strided access is contiguous."""
+        others = [axis for axis in range(len(self.lanes.axes)) if axis != self.axis]
+        along = [axis for axis in others if stride(access.src[1], axis, self.lanes) == 1]
+        return max(along, key=lambda axis: self.lanes.sizes[axis], default=None)
 
     def size(self, axis: int, form: Form) -> int:
         if axis == self.axis and form is not EACH:
@@ -141,7 +164,7 @@ def _demands(node: Node, wanted: int, layout: Layout) -> list[tuple[Node, int]]:
 
 def _address(access: Node, layout: Layout) -> list[tuple[Node, int]]:
     """What a READ or WRITE of vectors needs of its offset and gate."""
-    if layout.is_contiguous(access):
+    if layout.is_contiguous(access) or layout.is_strided(access):
         return [(access.src[1], 1 << FIRST)]
     if layout.is_masked(access):
         return [(access.src[1], 1 << FIRST), (access.src[-1], 1 << VECTOR)]

@@ -1,8 +1,9 @@
-"""READs and WRITEs of lanes: as vectors where lanes are neighbours, else one by one."""
+"""READs and WRITEs of lanes: as vectors where lanes are neighbours, in blocks, or one by one."""
 
 from collections.abc import Sequence
 
 from compiler.ir import VOID, DType, Node, Op, intern
+from compiler.passes.expand.blocks import strided_reads, strided_writes
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR
 from compiler.passes.expand.variants import Variants
 from compiler.rules import linear
@@ -19,6 +20,8 @@ def reads(made: Variants, node: Node) -> list[Node]:
         rows = zip(buffers, *columns, strict=True)
         pairs = zip(rows, made.widths(depends), strict=True)
         return [intern(_READ, node.dtype.vec(width), src) for src, width in pairs]
+    if made.layout.is_strided(node):
+        return strided_reads(made, node)
     if made.layout.is_masked(node):
         rows = zip(buffers, *_masked(made, node, depends), strict=True)
         pairs = zip(rows, made.widths(depends), strict=True)
@@ -37,6 +40,8 @@ def writes(made: Variants, node: Node) -> list[Node]:
     if made.layout.is_contiguous(node):
         columns = [made.column(child, depends, FIRST) for child in addresses]
         return _writes(columns, full)
+    if made.layout.is_strided(node):
+        return strided_writes(made, node)
     if made.layout.is_masked(node):
         buffers = made.column(node.src[0], depends, VECTOR)
         return _writes([buffers, *_masked(made, node, depends)], full)

@@ -7,7 +7,7 @@ from compiler.ir import ARRAYS, VOID, Node, Op
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
 from compiler.rules import Builder
 
-_SPLAT, _STACK, _LANE = Op.SPLAT, Op.STACK, Op.LANE
+_SPLAT, _STACK, _LANE, _SHUFFLE = Op.SPLAT, Op.STACK, Op.LANE, Op.SHUFFLE
 
 Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends on varying fastest
 _BUFFERS = ARRAYS | {Op.LOCAL, Op.AFTER}
@@ -67,6 +67,17 @@ class Variants:
         if len(scalars) == 1:
             return scalars[0]
         return self.builder.build(_STACK, scalars[0].dtype.vec(len(scalars)), tuple(scalars))
+
+    def shuffle(self, vectors: Sequence[Node], lanes: Sequence[int]) -> Node:
+        """These lanes of one or two vectors, those of the second counted after the first's."""
+        dtype = vectors[0].dtype.scalar.vec(len(lanes))
+        return self.builder.build(_SHUFFLE, dtype, tuple(vectors), (tuple(lanes),))
+
+    def part(self, vector: Node, start: int, count: int) -> Node:
+        """`count` neighbouring lanes."""
+        if count == 1:
+            return self.lane(vector, start)
+        return self.shuffle((vector,), range(start, start + count))
 
     def lane(self, vector: Node, lane: int) -> Node:
         if vector.dtype.count == 1:

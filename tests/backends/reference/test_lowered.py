@@ -257,6 +257,16 @@ def test_a_global_range_that_carries_an_accumulator_runs_as_a_loop():
     assert evaluate(intern(Op.PROGRAM, VOID, order), {})[0].tolist() == [6]
 
 
+def test_a_shuffle_counts_the_lanes_of_its_second_source_after_the_firsts():
+    x, y = (
+        intern(Op.STACK, INT32.vec(2), tuple([number(value) for value in values]))
+        for values in ((1, 2), (3, 4))
+    )
+    both = intern(Op.SHUFFLE, INT32.vec(4), (x, y), ((2, 0, 3, 3),))
+    root = effects(write(buffer(0, 4, INT32), number(0), both))
+    assert evaluate(root, {})[0].tolist() == [3, 1, 4, 4]
+
+
 def test_vectors_move_consecutive_elements():
     i = a_range("g0", 2)
     offset = alu(Op.MUL, i, number(2))
