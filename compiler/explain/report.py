@@ -205,14 +205,17 @@ def _launch(compiled: Compiled) -> Section:
 
 
 def _assembly(program: Program) -> str:
-    """The machine code of a program for the machine at hand, or why there is none."""
+    """The machine code of a program for what its target describes, or why there is none."""
     try:
         device = open_device(program.target.backend)
     except DeviceError as error:
         return f"none: {error}"
     if device.target != program.target:
-        here = device.target.profile
-        return f"none: this machine is {here}, the program is for {program.target.profile}"
+        elsewhere = getattr(device, "assembly_elsewhere", None)
+        text: str | None = None if elsewhere is None else elsewhere(program)
+        why = device.why_unlike(program.target)
+        if text is not None or why is not None:
+            return text or f"none: {why}"
     assembly: Callable[[Program], str] | None = getattr(device, "assembly", None)
     if assembly is None:
         return f"none: {program.target.backend} shows no machine code"

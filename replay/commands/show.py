@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @corpus_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--stages", is_flag=True, help="Compile it here, and print what every step makes.")
+@click.option("--asm", is_flag=True, help="Compile it here, and print the machine code alone.")
 @click.option("--opts", help="With --stages: these opts, parted by `;`; else those it had.")
 @click.option("--trace", is_flag=True, help="With --stages: every application of a rule.")
 @click.option(
@@ -43,18 +44,21 @@ def command(
     *,
     as_json: bool,
     stages: bool,
+    asm: bool,
     trace: bool,
 ) -> int:
     """Print all of the record whose key begins with KEY."""
-    if not stages and (trace or opts is not None or rewrite_limit is not None):
+    compiles = stages or asm
+    if not compiles and (trace or opts is not None or rewrite_limit is not None):
         raise UsageError("show: --opts, --trace and --rewrite-limit need --stages")
-    if stages and as_json:
-        raise UsageError("show: --stages prints no JSON; leave out --json")
+    if compiles and as_json:
+        raise UsageError("show: --stages and --asm print no JSON; leave out --json")
     whole_key, record = read_record(corpus_path, key)
-    if stages:
+    if compiles:
         steps = import_module("replay.steps")  # the compiler: other uses do without
         how = steps.How(opts, rewrite_limit, traces=trace)
-        return _print_steps(steps.explain_record(record, how), invocation)
+        explained = steps.explain_record(record, how)
+        return _print_steps(explained, invocation) if stages else _print_code(explained)
     if as_json:
         print_json({"key": whole_key, **msgspec.to_builtins(record)})
         return 0
@@ -71,6 +75,15 @@ def _print_steps(explained: "Explained", invocation: Invocation) -> int:
         return 0
     click.echo(f"error: {printable(explained.error)}", err=True)
     return 1
+
+
+def _print_code(explained: "Explained") -> int:
+    """The last section, which is the machine code."""
+    if explained.error is not None:
+        click.echo(f"error: {printable(explained.error)}", err=True)
+        return 1
+    click.echo("\n".join(explained.sections[-1].lines), color=False)
+    return 0
 
 
 def _lines(key: str, record: KernelRecord) -> list[str]:

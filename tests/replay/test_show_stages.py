@@ -29,6 +29,15 @@ def test_an_illegal_opt_has_its_reason_and_exit_code_1(capsys, corpus):
     assert "no axis nowhere" in err
 
 
+def test_the_machine_code_is_shown_alone(capsys, corpus):
+    _, listed, _ = run(capsys, "list", "--corpus", str(corpus), "--target", "llvm/*")
+    key = listed.split()[0]
+    code, out, _ = run(capsys, "show", key, "--corpus", str(corpus), "--asm")
+    assert code == 0
+    assert out.lstrip().startswith(".")
+    assert "==" not in out
+
+
 def test_opts_without_stages_are_a_wrong_command_line(capsys, corpus):
     code, _, err = run(capsys, "show", keys_of(corpus)[0], "--corpus", str(corpus), "--trace")
     assert code == 2

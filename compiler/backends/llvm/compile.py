@@ -1,4 +1,4 @@
-"""LLVM IR to machine code for the host: parse, verify, optimise, emit. No fast-math, no fusing."""
+"""LLVM IR to machine code: parse, verify, optimise, emit. No fast-math, no fusing."""
 
 import re
 from dataclasses import dataclass
@@ -20,6 +20,23 @@ LEVELS = {  # profile -> features of every such CPU; those of the host's are its
     "x86-64-v4": _V4,
     "x86-64-v4-bf16": _V4,
 }
+_X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+_MACHINES = {  # profile -> LLVM's names of a CPU and of a system
+    "x86-64-v3": ("x86-64-v3", _X86),
+    "x86-64-v4": ("x86-64-v4", _X86),
+    "x86-64-v4-bf16": ("x86-64-v4", _X86),
+    "aarch64": ("generic", _ARM),
+}
+
+
+def find_elsewhere(profile: str, features: tuple[str, ...]) -> "Host | None":
+    """The least CPU of a profile, whichever machine this is; None where LLVM has none for it."""
+    if profile not in _MACHINES:
+        return None
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    cpu, triple = _MACHINES[profile]
+    return Host(cpu, ",".join([f"+{name}" for name in features]), triple)
 
 
 def find_host() -> "Host":

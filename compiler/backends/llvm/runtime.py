@@ -22,7 +22,14 @@ from compiler.backends.base import (
     storage_dtype,
     variable_values,
 )
-from compiler.backends.llvm.compile import Compiler, Host, build_error, find_host, link_log
+from compiler.backends.llvm.compile import (
+    Compiler,
+    Host,
+    build_error,
+    find_elsewhere,
+    find_host,
+    link_log,
+)
 from compiler.backends.llvm.streams import LINE_BYTES, MARK
 from compiler.backends.memory import copied, empty, is_whole
 from compiler.errors import DeviceError
@@ -290,6 +297,12 @@ class HostDevice:
         """The machine code of `program`, for people and llvm-mca."""
         with self._lock:
             return self.compiler.assembly(program.source, program.name)
+
+    def assembly_elsewhere(self, program: Program) -> str | None:
+        """The machine code for the CPU that the program's profile describes, if LLVM knows one."""
+        target = program.target
+        there = find_elsewhere(target.profile, target.capabilities.cpu_features)
+        return None if there is None else Compiler(there).assembly(program.source, program.name)
 
 
 def _refuse_missing(program: Program, host: Host) -> None:
