@@ -68,7 +68,9 @@ def launches(name: str) -> list[tuple[Callable[[], Spent], Callable[[], Spent]]]
     found: list[tuple[Callable[[], Spent], Callable[[], Spent]]] = []
     for event in finished:
         program = event.compiled.program
-        buffers = [device.allocate(each.dtype, each.size) for each in program.arguments]
+        buffers: list[Any] = [
+            device.allocate(each.dtype, int(each.size)) for each in program.arguments
+        ]
         for buffer in buffers:
             device.upload(buffer, generator.standard_normal(buffer.size).astype(np.float32))
         executable: Any = device.build(program)  # the host's, whose function takes a range
