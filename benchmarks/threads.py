@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.cases import CASES as PROGRAMS
 from compiler import CompileFinished, Tensor, observing, open_device
+from compiler.backends import size_value
 
 CASES = (
     "matmul 1024",
@@ -69,7 +70,7 @@ def launches(name: str) -> list[tuple[Callable[[], Spent], Callable[[], Spent]]]
     for event in finished:
         program = event.compiled.program
         buffers: list[Any] = [
-            device.allocate(each.dtype, int(each.size)) for each in program.arguments
+            device.allocate(each.dtype, size_value(each.size, {})) for each in program.arguments
         ]
         for buffer in buffers:
             device.upload(buffer, generator.standard_normal(buffer.size).astype(np.float32))

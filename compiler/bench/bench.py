@@ -62,13 +62,16 @@ class Bench:
         self._end()
 
     def times(self, programs: Sequence[Program], *, is_careful: bool = False) -> list[float | str]:
-        """Seconds of a run of each, all compared with each other; or why one does not run."""
+        """Seconds of a run of each, all compared with each other; or why one does not run.
+
+        What is hopeless after an early run is not compared, unless this is to be careful.
+        """
         found = [self._first(program) for program in programs]
         best = min([first for first in found if isinstance(first, float)], default=0.0)
         close = [
             place
             for place, first in enumerate(found)
-            if isinstance(first, float) and first <= _HOPELESS * best
+            if isinstance(first, float) and (is_careful or first <= _HOPELESS * best)
         ]
         turns, least_s = (_CAREFUL_TURNS, _CAREFUL_LEAST_S) if is_careful else (_TURNS, _LEAST_S)
         for place, seconds in zip(

@@ -15,11 +15,11 @@ from compiler.target import LLVM, OPENCL, REFERENCE
 
 TEXT = """ir 1
 %0 = BUFFER float32 slot=0 size=12
-%1 = BUFFER float32 slot=1 size=144
-%2 = LOAD float32 %1 view=[(12,12):(12,1)]
+%1 = BUFFER float32 slot=1 size=576
+%2 = LOAD float32 %1 view=[(12,48):(48,1)]
 %3 = REDUCE float32 %2 op=ADD axes=(r0)
-%4 = STORE void %0 %3 view=[(12,12):(1,0)]
-%5 = SINK void %4 axes=(g0:12,r0:12)
+%4 = STORE void %0 %3 view=[(12,48):(1,0)]
+%5 = SINK void %4 axes=(g0:12,r0:48)
 """
 AST = parse_node(TEXT)
 

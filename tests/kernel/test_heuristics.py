@@ -373,8 +373,26 @@ def test_a_product_along_both_rows_has_its_columns_in_a_panel():
 
 
 def test_a_small_product_along_both_rows_is_summed_in_lanes_of_a_tile():
-    opts = chosen(along_both_rows(1 << 14), LLVM, staged_bytes=1 << 20)
+    opts = chosen(along_both_rows(1 << 14), LLVM, staged_rows=1 << 20)
     assert opts == "UNROLL r0 16; UPCAST g0 4; UPCAST g1 4"
+
+
+def test_a_small_operand_without_columns_side_by_side_is_read_through_a_panel():
+    opts = chosen(along_both_rows(1 << 14), LLVM)
+    assert opts == "UPCAST g1 64; PADTO g0 6; UPCAST g0 6; LDS 2"
+
+
+@pytest.mark.parametrize("terms", [16, 32])
+def test_sums_of_one_or_two_vectors_are_left_to_llvm(terms):
+    assert chosen(row_sum(256, terms), LLVM) == ""
+
+
+def test_longer_sums_have_lanes():
+    assert chosen(row_sum(256, 48), LLVM) == "UNROLL r0 16; UPCAST g0 4"
+
+
+def test_a_sum_of_everything_keeps_two_vectors():
+    assert chosen(row_sum(1, 1 << 16), LLVM) == "UNROLL r0 32"
 
 
 def test_columns_are_as_many_as_have_a_panel_in_local_memory():

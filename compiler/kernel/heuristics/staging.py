@@ -36,14 +36,19 @@ def _is_vector(draft: Draft, access: Access) -> bool:
 
 
 def is_worth_staging(draft: Draft, access: Access) -> bool:
-    """Whether it is large, and each element copied once is used by many rows."""
+    """Whether each element copied once is used by many rows, and it is large or scattered.
+
+    A small operand is in a cache anyway; but where it has no columns side by side, only a panel
+    can be read as vectors.
+    """
     outputs = draft.loops(AxisKind.GLOBAL, AxisKind.UPCAST)
     rows = prod([size_of(axis) for axis in outputs if draft.stride(access, axis) == 0])
     buffer = access.node.src[0]
     size = buffer.attr[1] if isinstance(buffer.attr[1], int) else 0
     is_large = size * buffer.dtype.itemsize >= draft.options.staged_bytes
+    is_scattered = all(draft.stride(access, axis) != 1 for axis in outputs)
     fits = panel_columns(draft, access) >= draft.options.vector_lanes
-    return is_large and fits and rows >= draft.options.staged_rows
+    return (is_large or is_scattered) and fits and rows >= draft.options.staged_rows
 
 
 def panel_columns(draft: Draft, access: Access) -> int:

@@ -15,7 +15,9 @@ from compiler.kernel.kernel import iterations, reduces
 from compiler.kernel.opts import Unroll, Upcast
 
 CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
+_OF_EVERYTHING = 2  # vectors of a sum without outputs: as many terms as UNROLL takes
 _FEWEST_LANES = 4  # below, sums in lanes cost more than they save
+_FEWEST_STEPS = 3  # of vectors: shorter sums cost more to add up in the end than they save
 _FOLDED = 2  # steps that adding up one lane after the loop takes
 _SQUARE = 8  # lines of a transposition that are read and written together
 
@@ -27,7 +29,7 @@ def vectorize(draft: Draft) -> Draft:
     ranked = [
         (score(draft, axis), not axis.is_reduce, place, axis)
         for place, axis in enumerate(draft.kernel.axes)
-        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and lanes_of(draft, axis)
+        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and _is_long(draft, axis)
     ]
     worthy = [entry for entry in ranked if entry[0] > 0]
     if not worthy:
@@ -36,6 +38,12 @@ def vectorize(draft: Draft) -> Draft:
     if not axis.is_reduce:
         return draft.or_else(Upcast(axis.name, lanes_of(draft, axis)))
     return _chains(draft.or_else(Unroll(axis.name, lanes_of(draft, axis))))
+
+
+def _is_long(draft: Draft, axis: Axis) -> bool:
+    """Whether there are lanes along the axis, and enough of them where they are added up."""
+    lanes = lanes_of(draft, axis)
+    return lanes > 0 and not (axis.is_reduce and size_of(axis) < _FEWEST_STEPS * lanes)
 
 
 def score(draft: Draft, axis: Axis) -> int:
@@ -64,11 +72,16 @@ def _elements(draft: Draft, access: Access) -> int:
 def lanes_of(draft: Draft, axis: Axis) -> int:
     """The divisor of the axis that takes the fewest vectors per element; 0 if there is none.
 
-    Outputs that are sums take several vectors: then as many sums are under way.
+    Outputs that are sums take several vectors: then as many sums are under way. So does a sum of
+    everything.
     """
     lanes = draft.options.vector_lanes
-    is_sum = not axis.is_reduce and bool(reduces(draft.kernel))
-    amounts = divisors(size_of(axis), lanes * CHAINS if is_sum else lanes)
+    vectors = 1
+    if axis.is_reduce and not draft.loops(AxisKind.GLOBAL):
+        vectors = _OF_EVERYTHING
+    elif not axis.is_reduce and reduces(draft.kernel):
+        vectors = CHAINS
+    amounts = divisors(size_of(axis), lanes * vectors)
     amounts = [n for n in amounts if n <= draft.target.capabilities.max_upcast]
     if axis.is_reduce:
         amounts = [amount for amount in amounts if amount >= _FEWEST_LANES]
