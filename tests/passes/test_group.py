@@ -51,6 +51,11 @@ def test_each_grouped_fold_has_memory_of_its_own():  # row 81
     assert sorted(memory.attr[0] for memory in memories) == ["temp0", "temp1"]
 
 
+def test_what_one_grouped_fold_gives_is_seen_by_every_item_of_the_next():  # row 81
+    for opts in ("GROUP r0 4; GROUP r1 2", "GROUPTOP r0 2; GROUP r1 4; UPCAST g0 3"):
+        k.assert_stages_compute(k.VARIANCE, opts, OPENCL)
+
+
 def test_a_target_without_groups_refuses_them():
     root = k.nodes(k.ROW_SUM, "GROUP r0 8", OPENCL)
     with pytest.raises(VerifyError, match=r"pass group: .*has no work-groups"):

@@ -10,7 +10,7 @@ from compiler.target import Target
 def why_over_limits(kernel: Kernel, target: Target) -> str | None:
     """Why a work-group of `target`, or its local memory, cannot hold the kernel."""
     grouped = kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP)
-    if not grouped and not kernel.staged and not kernel.kept:
+    if not grouped and not kernel.staged and not kernel.kept and kernel.tile is None:
         return None
     items = iterations(grouped)
     limit = target.capabilities.max_group_items
