@@ -247,6 +247,11 @@ def _to_device(self: "Tensor", device: str, /, *, stream: object = None) -> "Ten
     return wrap(convert.to_device(self.value, device))
 
 
+def _copied(self: "Tensor", memo: object = None) -> "Tensor":
+    """Another tensor of the same elements: assignments to one of them leave the other as it was."""
+    return wrap(self.value)
+
+
 def _repr(self: "Tensor") -> str:
     value = self.value
     return f"<Tensor {value.dtype}{list(value.shape)} on {value.device}>"
@@ -277,6 +282,7 @@ class Tensor:
     device = property(lambda self: self.value.device)
 
     __repr__, __iter__, __setitem__ = _repr, _iterate, _assign
+    __copy__, __deepcopy__ = _copied, _copied
     __len__, __bool__ = reading(convert.length), reading(convert.as_bool)
     __int__, __float__ = reading(convert.as_int), reading(convert.as_float)
     __index__, __array__ = reading(convert.as_index), reading(convert.to_array)

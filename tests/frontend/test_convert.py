@@ -1,10 +1,12 @@
 """Tensors out of Python's and NumPy's objects, and back."""
 
+import copy
+
 import ml_dtypes
 import numpy as np
 import pytest
 
-from compiler import Tensor
+from compiler import Tensor, nn
 from compiler.errors import DTypeError, ShapeError
 
 
@@ -88,3 +90,21 @@ def test_length_is_the_first_axis():
 
 def test_the_repr_says_what_it_is_and_computes_nothing():
     assert repr(reference(np.zeros((2, 3), np.int8)) + 1) == "<Tensor int8[2, 3] on reference>"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_goes_its_own_way(tensor, copied):
+    x = tensor([1.0, 2.0])
+    model = {"weight": x}
+    other = copied(model["weight"])
+    other[0] = 9.0
+    x[1] = 7.0
+    assert (x.tolist(), other.tolist()) == ([1.0, 7.0], [9.0, 2.0])
+
+
+def test_a_model_is_copied_with_its_tensors(device):
+    model = [nn.Linear(nn.Initial(seed=0, device=device), 2, 3)]
+    other = copy.deepcopy(model)
+    (weight, *_), (copied, *_) = nn.parameters(model), nn.parameters(other)
+    weight *= 2
+    assert np.array_equal(weight.numpy(), copied.numpy() * 2)
