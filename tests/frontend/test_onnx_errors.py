@@ -243,6 +243,19 @@ def test_an_input_with_a_value_may_be_fed_another():
     assert np.array_equal(run(model, {"x": X, "w": X * 9}, "reference")["y"], X * 10)
 
 
+def test_old_models_list_their_weights_as_inputs_and_errors_only_count_them():
+    inputs = [info("x"), info("w")]
+    model = from_proto(proto(node("Add", ["x", "w"], ["y"]), inputs=inputs, constants=[WEIGHT]))
+    found = message(lambda: run(model, {"x": X, "z": X}, "reference"))
+    assert found == "feed z: the inputs are x and 1 with values"
+
+
+def test_a_model_is_shown_without_its_weights():
+    model = from_proto(proto(node("Add", ["x", "w"], ["y"]), constants=[WEIGHT]))
+    assert repr(model) == "<Model of x to y, 1 nodes, opset 18>"
+    assert len(repr(model.nodes)) < 200
+
+
 def test_a_size_of_0_is_one_that_old_exporters_leave_open():
     model = from_proto(proto(EXP, inputs=[info("x", shape=(0, 3))]))
     assert run(model, {"x": X}, "reference")["y"].shape == (2, 3)

@@ -31,10 +31,12 @@ def default_feed(
 
 def check_names(model: Model, feed: Collection[str]) -> None:
     """Raise ModelError for what is fed and is no input."""
-    names = [item.name for item in (*model.inputs, *model.defaults)]
+    names = [item.name for item in model.inputs]
+    known = {*names, *[item.name for item in model.defaults]}
+    more = f" and {len(model.defaults)} with values" if model.defaults else ""
     for name in feed:
-        if name not in names:
-            raise ModelError(f"feed {name}: the inputs are {', '.join(names) or 'none'}")
+        if name not in known:
+            raise ModelError(f"feed {name}: the inputs are {', '.join(names) or 'none'}{more}")
 
 
 def check_dims(model: Model, named: Collection[str]) -> None:

@@ -1,7 +1,7 @@
 """An ONNX model as plain data: graphs of nodes in order, initializers, inputs and outputs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
@@ -41,7 +41,7 @@ class NodeProto:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Attribute]
-    proto: onnx.NodeProto
+    proto: onnx.NodeProto = field(repr=False)
 
     @property
     def full_name(self) -> str:
@@ -76,7 +76,7 @@ class Function:
 FunctionKey: TypeAlias = tuple[str, str]  # domain and name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Model:
     """A whole file; `proto` is what the reference evaluator runs."""
 
@@ -86,6 +86,12 @@ class Model:
     inputs: tuple[Input, ...]
     defaults: tuple[Input, ...]  # inputs that have a value in the file and may be fed another
     proto: onnx.ModelProto
+
+    def __repr__(self) -> str:
+        """Never the weights: a model is shown in error reports and at a prompt."""
+        inputs = ", ".join([item.name for item in self.inputs])
+        opset, count = self.opsets.get("", 1), len(self.nodes)
+        return f"<Model of {inputs} to {', '.join(self.outputs)}, {count} nodes, opset {opset}>"
 
     @property
     def nodes(self) -> tuple[NodeProto, ...]:

@@ -7,9 +7,9 @@ from compiler import Tensor, jit, nn, optim
 from tests.frontend.gradient.differences import check
 
 
-def gradients(function, *arrays):
+def gradients(function, *arrays, device="reference"):
     """The gradients of the sum of `function`'s elements, as lists."""
-    given = [Tensor(np.asarray(array, float), device="reference") for array in arrays]
+    given = [Tensor(np.asarray(array, float), device=device) for array in arrays]
     return [found.numpy().tolist() for found in function(*given).sum().gradient(*given)]
 
 
@@ -39,6 +39,12 @@ UNTAKEN = {
 def test_a_branch_that_is_not_taken_passes_no_nan_on(name):
     function, x, wanted = UNTAKEN[name]
     assert gradients(function, x) == [wanted]
+
+
+@pytest.mark.parametrize("name", ["sqrt", "entropy", "exp"])
+def test_no_rule_of_the_compiler_takes_the_nan_for_a_number(name):
+    function, x, wanted = UNTAKEN[name]
+    assert gradients(function, x, device="llvm") == [wanted]
 
 
 def test_missing_data_does_not_reach_weights():
