@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.errors import ModelError
 from compiler.frontend import dtypes, graph
-from compiler.frontend.functions.elementwise import add, logical_or, multiply, where
+from compiler.frontend.functions.elementwise import add, logical_or, multiply, round_, where
 from compiler.frontend.functions.indexing import take
 from compiler.frontend.functions.movement import repeat
 from compiler.frontend.graph import Value
@@ -42,8 +42,10 @@ class Method:
 
 
 def resize(x: Value, changes: Sequence[Along], method: Method) -> Value:
-    """`x` with some of its axes resized, one after the other."""
+    """`x` with some of its axes resized, one after the other; rounded to x's dtype once."""
     result = x
+    if method.mode != "nearest":
+        result = graph.cast(x, dtypes.accumulator(dtypes.float_of(x.dtype)))
     beyond: Value | None = None
     for change in changes:
         if is_symbolic(change.size) and _keeps_all(change, x.shape[change.axis], method):
@@ -56,6 +58,9 @@ def resize(x: Value, changes: Sequence[Along], method: Method) -> Value:
             column = from_array(is_out, x.device)
             column = graph.reshape(column, (change.size, *([1] * (x.ndim - change.axis - 1))))
             beyond = column if beyond is None else logical_or(beyond, column)
+    if result.dtype is not x.dtype:
+        whole = round_(result) if x.dtype.is_int else result
+        result = graph.contiguous(graph.cast(whole, x.dtype))
     if beyond is None:
         return result
     filler = graph.full(method.outside, result.dtype, result.shape, x.device)
@@ -77,17 +82,16 @@ def _along(x: Value, change: Along, places: Array, method: Method) -> Value:
         if rest == 0 and np.array_equal(nearest, np.repeat(np.arange(length), factor)):
             return repeat(x, factor, change.axis)  # a view, where a gather would be a kernel
         return take(x, from_array(nearest.astype(np.int32), x.device), change.axis)
-    wide = graph.cast(x, dtypes.accumulator(x.dtype))
     indices, weights = _taps(places, length, change, method)
     total: Value | None = None
     column = (change.size, *([1] * (x.ndim - change.axis - 1)))
     for index, weight in zip(indices.T, weights.T, strict=True):
-        picked = take(wide, from_array(index.astype(np.int32), x.device), change.axis)
-        factor_value = graph.cast(from_array(weight.astype(np.float32), x.device), wide.dtype)
-        term = multiply(picked, graph.reshape(factor_value, column))
+        picked = take(x, from_array(index.astype(np.int32), x.device), change.axis)
+        share = from_array(weight.astype(dtypes.to_numpy(x.dtype)), x.device)
+        term = multiply(picked, graph.reshape(share, column))
         total = term if total is None else add(total, term)
     assert total is not None
-    return graph.contiguous(graph.cast(total, x.dtype))
+    return graph.contiguous(total)
 
 
 # --- where to look --------------------------------------------------------------------------------
@@ -136,6 +140,7 @@ _COORDINATES: Mapping[str, Callable[[Array, Along, int], Array]] = {
     "half_pixel_symmetric": _symmetric,
     "pytorch_half_pixel": _pytorch,
     "tf_crop_and_resize": _crop,
+    "tf_half_pixel_for_nn": lambda at, change, length: (at + 0.5) / change.scale,
 }
 _ROUND: Mapping[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),

@@ -14,6 +14,7 @@ from compiler.errors import (
     NumberError,
     ShapeError,
 )
+from compiler.frontend import graph as lazy
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.bodies import body_of, has_body
 from compiler.frontend.onnx.call import Call, Item
@@ -22,8 +23,9 @@ from compiler.frontend.onnx.decode import function_of
 from compiler.frontend.onnx.fold import fold
 from compiler.frontend.onnx.model import Function, FunctionKey, Graph, Model, NodeProto
 from compiler.frontend.onnx.operators import OPERATORS
-from compiler.frontend.onnx.schemas import why_wrong
+from compiler.frontend.onnx.schemas import result_dtypes, why_wrong
 from compiler.frontend.storage import Array, from_array
+from compiler.ir import DType
 
 Names = MutableMapping[str, Item]
 
@@ -35,6 +37,7 @@ class Context:
     device: str
     opsets: Mapping[str, int]
     functions: Mapping[FunctionKey, onnx.FunctionProto]
+    is_body: bool = False  # of an operator: ONNX's bodies have float32 constants for all floats
 
 
 def evaluate(model: Model, inputs: Mapping[str, Item], device: str) -> tuple[Item, ...]:
@@ -94,14 +97,38 @@ def _node(node: NodeProto, names: Names, context: Context) -> dict[str, Item]:
     if function is None:
         found = _operator(node, inputs, names, context)
     else:
-        within = replace(context, opsets={**context.opsets, **function.opsets})
+        is_body = context.is_body or (node.domain, node.op) not in context.functions
+        opsets = {**context.opsets, **function.opsets}
+        within = replace(context, opsets=opsets, is_body=is_body)
         given = dict.fromkeys(function.graph.inputs) | dict(
             zip(function.graph.inputs, inputs, strict=False)
         )
         found = _graph(function.graph, given, {}, within)
+    found = _as_declared(node, inputs, found, context)
     if len(found) < len([name for name in node.outputs if name]):
         raise ModelError(f"{node.label}: only {len(found)} outputs are supported")
     return {name: item for name, item in zip(node.outputs, found, strict=False) if name}
+
+
+def _dtypes(items: Sequence[Item]) -> list[DType | None]:
+    return [item.dtype if isinstance(item, Value) else None for item in items]
+
+
+def _as_declared(
+    node: NodeProto, inputs: Sequence[Item], found: Sequence[Item], context: Context
+) -> tuple[Item, ...]:
+    """Results in the dtypes that the schema says, however they were computed."""
+    if (node.domain, node.op) in context.functions:
+        return tuple(found)
+    opset = context.opsets.get(node.domain, 1)
+    wanted = result_dtypes(node.op, node.domain, opset, _dtypes(inputs))
+    wanted += (None,) * (len(found) - len(wanted))
+    return tuple(
+        [
+            lazy.cast(item, dtype) if isinstance(item, Value) and dtype is not None else item
+            for item, dtype in zip(found, wanted, strict=False)
+        ]
+    )
 
 
 def _function(node: NodeProto, inputs: Sequence[Item], context: Context) -> Function | None:
@@ -123,8 +150,7 @@ def _operator(
         return _graph(graph, dict(zip(graph.inputs, given, strict=True)), names, context)
 
     opset = context.opsets.get(node.domain, 1)
-    dtypes = [item.dtype if isinstance(item, Value) else None for item in inputs]
-    why = why_wrong(node.op, node.domain, opset, dtypes)
+    why = None if context.is_body else why_wrong(node.op, node.domain, opset, _dtypes(inputs))
     if why is not None:
         raise DTypeError(why)
     call = Call(

@@ -46,6 +46,23 @@ def formals_of(op: str, domain: str, opset: int) -> tuple[tuple[Formal, ...], bo
     return tuple(formals), is_open
 
 
+def result_dtypes(
+    op: str, domain: str, opset: int, dtypes: Sequence[DType | None]
+) -> tuple[DType | None, ...]:
+    """The dtypes of the results that follow from those of the inputs; None: something else says."""
+    schema = schema_of(op, domain, opset)
+    if schema is None:
+        return ()
+    formals, is_open = formals_of(op, domain, opset)
+    bound: dict[str, DType] = {}
+    for place, dtype in enumerate(dtypes):
+        if dtype is not None and formals and (place < len(formals) or is_open):
+            variable = formals[min(place, len(formals) - 1)].variable
+            if variable is not None:
+                bound.setdefault(variable, dtype)
+    return tuple([bound.get(item.type_str) for item in schema.outputs])
+
+
 def why_wrong(op: str, domain: str, opset: int, dtypes: Sequence[DType | None]) -> str | None:
     """What is wrong with inputs of these dtypes (None: left out, or no tensor), if anything."""
     formals, is_open = formals_of(op, domain, opset)

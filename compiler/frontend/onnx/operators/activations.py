@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable
 
+from compiler.frontend import graph
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import floats, reduce
 from compiler.frontend.functions.creation import arange_like
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.shapes import as_axis
+from compiler.ir import FLOAT64
 
 
 def _unary(function: Callable[[Value], Value]) -> Operator:
@@ -74,9 +76,8 @@ def _swish(call: Call) -> Value:
 
 
 def _shrink(call: Call) -> Value:
-    x = call.value(0)
+    x = call.value(0) if call.value(0).dtype.is_float else graph.cast(call.value(0), FLOAT64)
     bias, border = float(call.attribute("bias", 0.0)), float(call.attribute("lambd", 0.5))
-    bias = bias if x.dtype.is_float else int(bias)
     below = ew.where(ew.less(x, -border), ew.add(x, bias), ew.constant(x, 0))
     return ew.where(ew.greater(x, border), ew.subtract(x, bias), below)
 

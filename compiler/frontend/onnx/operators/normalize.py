@@ -1,11 +1,16 @@
 """Softmax and normalisations."""
 
+import onnx
+
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import floats, reduce
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
 from compiler.frontend.shapes import as_axis
+from compiler.ir import FLOAT32
+
+FLOAT = onnx.TensorProto.FLOAT
 
 
 def _softmax_axes(call: Call) -> tuple[int, ...]:
@@ -74,7 +79,8 @@ def _layer_norm(call: Call) -> tuple[Value, ...]:
     normal = ew.multiply(reduce.layer_norm(x, axes, eps), call.value(1))
     result = normal if bias is None else ew.add(normal, bias)
     mean, var = reduce.mean(x, axes, keepdims=True), reduce.var(x, axes, keepdims=True)
-    return result, mean, floats.rsqrt(ew.add(var, eps))
+    stash = FLOAT32 if call.attribute("stash_type", FLOAT) == FLOAT else x.dtype
+    return result, graph.cast(mean, stash), graph.cast(floats.rsqrt(ew.add(var, eps)), stash)
 
 
 def _local_response(call: Call) -> Value:
