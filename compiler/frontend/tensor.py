@@ -31,6 +31,7 @@ from compiler.frontend.functions import (
     placing,
     random,
     reduce,
+    resize,
     scan,
     sets,
     sorting,
@@ -420,6 +421,7 @@ class Tensor:
     conv_transpose = method(window.conv_transpose)
     max_pool = max_pool2d = method(window.max_pool)
     avg_pool = avg_pool2d = method(window.avg_pool)
+    interpolate = method(resize.interpolate)
 
     scaled_dot_product_attention = method(attention.scaled_dot_product_attention)
 

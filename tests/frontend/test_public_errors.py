@@ -135,6 +135,7 @@ OPTIONS = {
     "conv_transpose": (IMAGE, KERNEL),
     "max_pool": (IMAGE, (2, 2)),
     "avg_pool": (IMAGE, (2, 2)),
+    "interpolate": (IMAGE, (2, 2)),
     "scaled_dot_product_attention": (MATRIX, MATRIX, MATRIX),
     "pad": (MATRIX, 1),
     "clip": (MATRIX,),

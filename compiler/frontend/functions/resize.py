@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.errors import ModelError
+from compiler.errors import ModelError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.elementwise import add, logical_or, multiply, round_, where
 from compiler.frontend.functions.indexing import take
 from compiler.frontend.functions.movement import repeat
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import broadcast_to
+from compiler.frontend.shapes import as_shape
 from compiler.frontend.storage import Array, from_array
 from compiler.frontend.symbolic import fixed, is_symbolic
 
@@ -39,6 +40,40 @@ class Method:
     antialias: bool = False
     exclude_outside: bool = False
     outside: float = 0.0  # what tf_crop_and_resize gives beyond the input
+
+
+_MODES = ("nearest", "linear", "cubic")
+_MOST = 1 << 31
+
+
+def interpolate(
+    x: Value,
+    sizes: int | Sequence[int],
+    mode: str = "linear",
+    *,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> Value:
+    """The last axes resized to `sizes`: nearest, linear, cubic, between the middles of elements.
+
+    With `align_corners` the first and the last element stay where they are. `antialias` takes
+    all that a smaller result would skip.
+    """
+    wanted = as_shape(sizes, "sizes")
+    before = x.shape[x.ndim - len(wanted) :]
+    is_possible = all(0 < size < _MOST for size in wanted)  # places are worked out by the host
+    if len(wanted) > x.ndim or not is_possible or 0 in before:
+        raise ShapeError(f"interpolate {x.shape} to {wanted}: sizes 1 to {_MOST - 1}, of its axes")
+    if mode not in _MODES:
+        raise ShapeError(f"mode {mode!r}: use one of {', '.join(_MODES)}")
+    coordinates = "align_corners" if align_corners else "half_pixel"
+    method = Method(mode, coordinates, antialias=bool(antialias) and mode != "nearest")
+    first = x.ndim - len(wanted)
+    changes = [
+        Along(first + i, new, new / fixed(old))
+        for i, (new, old) in enumerate(zip(wanted, before, strict=True))
+    ]
+    return resize(x, changes, method)
 
 
 def resize(x: Value, changes: Sequence[Along], method: Method) -> Value:

@@ -223,6 +223,12 @@ def test_pools(name, kind):
     check(lambda a: getattr(a, kind)((kernel, kernel), **options), x)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("sizes", [(7, 4), (2, 3)], ids=["larger", "smaller"])
+def test_resized_images(mode, sizes):
+    check(lambda x: x.interpolate(sizes, mode) ** 2, numbers(2, 4, 3))
+
+
 def test_picked_rows_get_the_sum_of_what_they_gave():
     places = np.array([[1, 3], [1, 0]])
     check(lambda x: x[places] ** 2, numbers(4, 3))
