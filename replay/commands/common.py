@@ -42,6 +42,22 @@ def corpus_option(function: Callable[P, R]) -> Callable[P, R]:
     )(function)
 
 
+def color_option(function: Callable[P, R]) -> Callable[P, R]:
+    """Add --color; `is_colored` says what it means here."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        help="auto: on a terminal, unless NO_COLOR is set.",
+    )(function)
+
+
+def is_colored(color: str, invocation: Invocation) -> bool:
+    """Whether to print escape sequences: what was asked for, or what the place can show."""
+    is_fitting = invocation.is_terminal and not invocation.environ.get("NO_COLOR")
+    return is_fitting if color == "auto" else color == "always"
+
+
 def selection_options(function: Callable[P, R]) -> Callable[P, R]:
     """Add --only, --target, --test and --limit."""
     options = (

@@ -8,7 +8,13 @@ import click
 import msgspec
 
 from corpus import KernelRecord
-from replay.commands.common import corpus_option, print_json, with_errors
+from replay.commands.common import (
+    color_option,
+    corpus_option,
+    is_colored,
+    print_json,
+    with_errors,
+)
 from replay.diff import show_opts
 from replay.errors import UsageError
 from replay.invocation import Invocation
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="With --stages: stop rules after N applications.",
 )
+@color_option
 @click.pass_obj
 @with_errors
 def command(
@@ -41,6 +48,7 @@ def command(
     corpus_path: Path,
     opts: str | None,
     rewrite_limit: int | None,
+    color: str,
     *,
     as_json: bool,
     stages: bool,
@@ -54,23 +62,28 @@ def command(
     if compiles and as_json:
         raise UsageError("show: --stages and --asm print no JSON; leave out --json")
     whole_key, record = read_record(corpus_path, key)
+    colored = is_colored(color, invocation)
     if compiles:
         steps = import_module("replay.steps")  # the compiler: other uses do without
         how = steps.How(opts, rewrite_limit, traces=trace)
         explained = steps.explain_record(record, how)
-        return _print_steps(explained, invocation) if stages else _print_code(explained)
+        return _print_steps(explained, is_plain=not colored) if stages else _print_code(explained)
     if as_json:
         print_json({"key": whole_key, **msgspec.to_builtins(record)})
         return 0
-    for line in _lines(whole_key, record):
+    head, texts = _head(whole_key, record), _texts(record)
+    for line in head:
+        click.echo(printable(line))
+    for line in _loops(record):
+        click.echo(line, color=colored)
+    for line in texts:
         click.echo(printable(line))
     return 0
 
 
-def _print_steps(explained: "Explained", invocation: Invocation) -> int:
-    is_plain = bool(invocation.environ.get("NO_COLOR"))
+def _print_steps(explained: "Explained", *, is_plain: bool) -> int:
     for section in explained.sections:
-        click.echo(f"{section.text()}\n", color=False if is_plain else None)
+        click.echo(f"{section.text()}\n", color=not is_plain)
     if explained.error is None:
         return 0
     click.echo(f"error: {printable(explained.error)}", err=True)
@@ -86,7 +99,17 @@ def _print_code(explained: "Explained") -> int:
     return 0
 
 
-def _lines(key: str, record: KernelRecord) -> list[str]:
+def _loops(record: KernelRecord) -> list[str]:
+    """The loops of the kernel after its opts, in colours: all the escape sequences are ours."""
+    module = import_module("replay.shape")  # the compiler
+    kernel = module.kernel_of(record)
+    if kernel is None:
+        return []
+    lines = [f"loop       {one_line(loop)}" for loop in module.loops(kernel)]
+    return [f"shape      {module.shape(kernel)}", *lines]
+
+
+def _head(key: str, record: KernelRecord) -> list[str]:
     requested = "free" if record.requested is None else show_opts(record.requested)
     pairs = (
         ("key", key),
@@ -111,8 +134,11 @@ def _lines(key: str, record: KernelRecord) -> list[str]:
         lines.append(f"argument   {one_line(argument.name)} {argument.dtype} {kind} size {size}")
     for name, value in sorted((record.numerics or {}).items()):
         lines.append(f"numerics   {name} {value}")
-    lines += _provenance(record)
-    lines += ["", record.ast.rstrip()]
+    return [*lines, *_provenance(record)]
+
+
+def _texts(record: KernelRecord) -> list[str]:
+    lines = ["", record.ast.rstrip()]
     return [*lines, "", record.source.rstrip()] if record.source else lines
 
 
