@@ -24,6 +24,7 @@ from compiler.frontend.launches import note_launch
 from compiler.frontend.pinning import SameOpts
 from compiler.frontend.recording import note, refuse_reading
 from compiler.frontend.schedule import Built, lifetimes, plan, scratch_of
+from compiler.frontend.schedule import explain as explain_schedule
 from compiler.frontend.storage import Array, Storage, as_source, release, remember, storage_of
 from compiler.frontend.symbolic import merged, numbers, plain
 from compiler.ir import DType, Node
@@ -89,6 +90,14 @@ def realize(values: Sequence[Value]) -> tuple[Value, ...]:
         held = _compute(missing)
     pairs = zip(values, wanted, strict=True)
     return tuple([_in_memory(value, held.get(base) or found[base]) for value, base in pairs])
+
+
+def explain(values: Sequence[Value]) -> str:
+    """The kernels that `realize` would run for these values, and why each is one of its own."""
+    wanted = dict.fromkeys([_below_reshapes(value) for value in values])
+    return explain_schedule(
+        tuple(wanted), storage_of, keeps_rows=_settings.get(_DEFAULT).keeps_rows
+    )
 
 
 def to_numpy(value: Value) -> Array:

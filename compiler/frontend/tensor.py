@@ -40,9 +40,7 @@ from compiler.frontend.functions import (
 from compiler.frontend.gradient import gradient
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
-from compiler.frontend.realize import realize, take_numpy, to_numpy
-from compiler.frontend.schedule import explain
-from compiler.frontend.storage import storage_of
+from compiler.frontend.realize import explain, realize, take_numpy, to_numpy
 from compiler.frontend.temporaries import TEMPORARY, is_unshared
 
 P = ParamSpec("P")
@@ -203,7 +201,7 @@ def realize_all(tensors: "Sequence[Tensor]") -> None:
 
 def _explain(self: "Tensor", *others: "Tensor") -> str:
     """The kernels that would compute these tensors now, and why each is one of its own."""
-    return explain([_own(tensor, explain).value for tensor in (self, *others)], storage_of)
+    return explain([_own(tensor, explain).value for tensor in (self, *others)])
 
 
 def _numpy(self: "Tensor") -> np.ndarray[Any, Any]:

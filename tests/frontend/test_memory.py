@@ -5,10 +5,13 @@ import threading
 import tracemalloc
 
 import numpy as np
+import pytest
 
-from compiler import CompileStarted, Tensor, observing
+from compiler import CompileStarted, Tensor, compiling, observing, same_opts
+from compiler.frontend.launches import counting_launches
 from compiler.frontend.schedule import lifetimes, scratch_of, split
 from compiler.frontend.storage import storage_of
+from compiler.frontend.tensor import realize_all
 
 ROWS, COLUMNS, LAYERS = 64, 512, 12
 ONE = ROWS * COLUMNS * 4  # bytes of an activation
@@ -126,3 +129,26 @@ def test_explain_names_the_rows_that_a_kernel_keeps():
 
 def test_explain_of_memory_needs_no_kernel():
     assert activations("reference").explain() == "no kernel: all of it is in memory"
+
+
+def rows_as_a_line(x):
+    return [x.softmax(1).reshape(-1)]
+
+
+def one_value_in_two_shapes(x):
+    return [x * 2, (x * 2).reshape(-1)]
+
+
+def two_of_one_pass(x):
+    return [x.sum(1), x.max(1), x.T]
+
+
+@pytest.mark.parametrize("program", [rows_as_a_line, one_value_in_two_shapes, two_of_one_pass])
+@pytest.mark.parametrize("targets", [None, ("llvm", "opencl")])
+def test_explain_counts_the_kernels_that_run(program, targets):
+    choose = None if targets is None else same_opts(*targets)
+    with compiling(choose=choose), counting_launches() as launches:
+        results = program(Tensor(np.ones((20, 30)), device="reference"))
+        said = results[0].explain(*results[1:])
+        realize_all(results)
+    assert said.startswith(f"{launches.count} kernel")

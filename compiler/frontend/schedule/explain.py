@@ -10,13 +10,13 @@ from compiler.frontend.schedule.split import Reason, split_with_reasons
 from compiler.ir import ELEMENTWISE, Node, Op, Size, attr_nodes, sym, toposort
 
 
-def explain(roots: Sequence[Value], memory_of: MemoryOf) -> str:
+def explain(roots: Sequence[Value], memory_of: MemoryOf, *, keeps_rows: bool = True) -> str:
     """A paragraph for each kernel that computes `roots`, in the order in which they run.
 
     Memory is counted as if nobody but `roots` were wanted afterwards.
     """
     missing = [root for root in roots if root.size and memory_of(root) is None]
-    kernels = split_with_reasons(missing, memory_of)
+    kernels = split_with_reasons(missing, memory_of, keeps_rows=keeps_rows)
     if not kernels:
         return "no kernel: all of it is in memory"
     plan = [built for built, _ in kernels]
