@@ -391,6 +391,16 @@ def test_longer_sums_have_lanes():
     assert chosen(row_sum(256, 48), LLVM) == "UNROLL r0 16; UPCAST g0 4"
 
 
+def test_a_sum_over_several_axes_is_as_long_as_all_of_them():
+    value = load(1, 1 << 16, (256, 32, 8), (8, 2048, 1))
+    assert chosen(kernel("g0=256 r0=32 r1=8", value, (1, 0, 0)), LLVM) == "UNROLL r1 8; UPCAST g0 4"
+
+
+def test_short_sums_of_slow_functions_have_lanes():
+    powers = intern(Op.EXP2, FLOAT32, (load(1, 4096, (256, 16), (16, 1)),))
+    assert chosen(kernel("g0=256 r0=16", powers, (1, 0)), LLVM) == "UNROLL r0 16; UPCAST g0 4"
+
+
 def test_a_sum_of_everything_keeps_two_vectors():
     assert chosen(row_sum(1, 1 << 16), LLVM) == "UNROLL r0 32"
 

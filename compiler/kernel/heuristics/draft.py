@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass, replace
 
-from compiler.ir import AxisKind
+from compiler.ir import AxisKind, Node, Op
 from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
 from compiler.kernel.kernel import Kernel, Opt, iterations
 from compiler.options import ScheduleOptions
 from compiler.target import Target
 
+_REDUCE = Op.REDUCE
+_SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
 _SPARE = 2  # the passes make more nodes than the AST has, for indices and functions
 
 
@@ -107,3 +109,15 @@ def vectors_of(draft: Draft, lanes: int) -> int:
     """How many vectors hold these lanes: full ones, then powers of two."""
     full, rest = divmod(lanes, draft.options.vector_lanes)
     return full + rest.bit_count()
+
+
+def is_slow(value: Node) -> bool:
+    """Whether a value is a slow function of something, below no other REDUCE."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if node.op in _SLOW:
+            return True
+        if node.op is not _REDUCE:
+            stack.extend(node.src)
+    return False

@@ -4,15 +4,14 @@ An output axis along which no REDUCE moves is a loop inside of one row: results 
 there when it begins. All loops along rows get the same lanes, and become vectors together.
 """
 
-from compiler.ir import AxisKind, Node, Op, free_axes, toposort
+from compiler.ir import AxisKind, Op, free_axes, toposort
 from compiler.kernel.axis import Axis
-from compiler.kernel.heuristics.draft import Draft, divisors, size_of
+from compiler.kernel.heuristics.draft import Draft, divisors, is_slow, size_of
 from compiler.kernel.heuristics.vectors import CHAINS, lanes_of, score
 from compiler.kernel.kernel import Kernel, reduces
 from compiler.kernel.opts import Keep, Unroll, Upcast
 
 _REDUCE = Op.REDUCE
-_SLOW = frozenset((Op.EXP2, Op.LOG2, Op.SIN, Op.COS, Op.TAN, Op.TANH, Op.ERF, Op.POW))
 
 
 def rows(draft: Draft) -> Draft:
@@ -71,19 +70,7 @@ def _terms(draft: Draft) -> list[Axis]:
 def _slow_terms(kernel: Kernel) -> list[str]:
     """The axes that a REDUCE of slow functions closes alone."""
     found = [node for node in reduces(kernel) if len(node.attr[1]) == 1]
-    return [each.attr[1][0] for each in found if _is_slow(each.src[0])]
-
-
-def _is_slow(value: Node) -> bool:
-    """Whether a value is a slow function of something, below no other REDUCE."""
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if node.op in _SLOW:
-            return True
-        if node.op is not _REDUCE:
-            stack.extend(node.src)
-    return False
+    return [each.attr[1][0] for each in found if is_slow(each.src[0])]
 
 
 def _divisor(axis: Axis, most: int) -> int:
