@@ -2,7 +2,7 @@
 
 import importlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -15,6 +15,7 @@ TOOLS: tuple[tuple[str, str], ...] = (
     ("llvm-mca", "estimated cycles of machine code: apt install llvm"),
     ("oclgrind", "memory checks of OpenCL kernels: apt install oclgrind"),
 )
+_IMAGES = "images"  # what a device says of them in its toolchain
 _LIMITS = Limits(time_s=120.0)
 
 
@@ -41,16 +42,26 @@ def findings(environ: Mapping[str, str], backends: tuple[str, ...]) -> list[Find
 def _devices(environ: Mapping[str, str], names: tuple[str, ...]) -> list[Finding]:
     crew = Crew(environ=environ, size=len(names), limits=_LIMITS)
     jobs = [Job(name, Call("replay.probe:probe", name.encode())) for name in names]
-    found = {job.tag: _finding(job.tag, reply) for job, reply in run_jobs(jobs, crew)}
-    return [found[name] for name in names]
+    replies = {job.tag: reply for job, reply in run_jobs(jobs, crew)}
+    return [finding for name in names for finding in _findings_of(name, replies[name])]
 
 
-def _finding(name: str, reply: object) -> Finding:
+def _findings_of(name: str, reply: object) -> Iterator[Finding]:
+    """What one device says of itself; its images are a line of their own."""
+    if not isinstance(reply, Done):
+        yield _failure(name, reply)
+        return
+    versions = msgspec.json.decode(reply.payload, type=dict[str, str])
+    images = versions.pop(_IMAGES, None)
+    text = ", ".join(f"{key} {value}" for key, value in sorted(versions.items()))
+    yield Finding(f"backend {name}", works=True, detail=text)
+    if images is not None:
+        none = "kernels with images are compiled here, and not run"
+        yield Finding(f"{_IMAGES} of {name}", works=bool(images), detail=images or none)
+
+
+def _failure(name: str, reply: object) -> Finding:
     match reply:
-        case Done(payload=payload):
-            versions = msgspec.json.decode(payload, type=dict[str, str])
-            text = ", ".join(f"{key} {value}" for key, value in sorted(versions.items()))
-            return Finding(f"backend {name}", works=True, detail=text)
         case Raised(error=error):
             return Finding(f"backend {name}", works=False, detail=error)
         case Died(reason=reason) | OutOfMemory(reason=reason):

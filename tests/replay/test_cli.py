@@ -245,6 +245,14 @@ def test_doctor_says_what_works(capsys):
     assert "cannot reach programs started with python -I" in out
 
 
+def test_doctor_says_which_images_a_device_has(capsys):
+    _, out, _ = run(capsys, "doctor", "--json")
+    found = {each["name"]: each for each in json.loads(out)["findings"]}
+    opencl, images = found["backend opencl"], found.get("images of opencl")
+    assert opencl["works"] == (images is not None)
+    assert images is None or not images["works"] or "float32" in images["detail"]
+
+
 def test_ctrl_c_gives_a_partial_report_and_130(tmp_path):
     records = [record_of(DIFFERENCE.format(size=n)) for n in range(2, 6)]
     corpus = make_corpus(tmp_path / "c", records)

@@ -13,7 +13,21 @@ import pyopencl as cl
 from compiler.errors import DeviceError
 from compiler.ir import CHANNELS, FLOAT16, DType
 
+_ORDER = cl.channel_order.RGBA
+_NAMES = {cl.channel_type.FLOAT: "float32", cl.channel_type.HALF_FLOAT: "float16"}
 _FORMATS = {True: cl.channel_type.HALF_FLOAT, False: cl.channel_type.FLOAT}
+
+
+def image_support(context: cl.Context, handle: cl.Device) -> str:
+    """Which images of ours the device has: `16384x16384 float16 float32`; empty if none."""
+    if not handle.image_support:
+        return ""
+    flags, kind = cl.mem_flags.READ_WRITE, cl.mem_object_type.IMAGE2D
+    formats = cl.get_supported_image_formats(context, flags, kind)
+    kinds = [each.channel_data_type for each in formats if each.channel_order == _ORDER]
+    names = sorted(name for kind, name in _NAMES.items() if kind in kinds)
+    size = f"{handle.image2d_max_width}x{handle.image2d_max_height}"
+    return " ".join([size, *names]) if names else ""
 
 
 class Newest(Enum):
@@ -103,5 +117,5 @@ def _make(context: cl.Context, dtype: DType, shape: tuple[int, int]) -> cl.Image
             f"opencl: an image of {shape[0]} x {shape[1]} pixels, the device takes "
             f"{most[0]} x {most[1]}"
         )
-    layout = cl.ImageFormat(cl.channel_order.RGBA, _FORMATS[dtype is FLOAT16])
+    layout = cl.ImageFormat(_ORDER, _FORMATS[dtype is FLOAT16])
     return cl.create_image(context, cl.mem_flags.READ_WRITE, layout, shape=shape)

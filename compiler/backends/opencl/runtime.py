@@ -34,6 +34,7 @@ from compiler.backends.opencl.mirrors import (
     as_image,
     as_memory,
     has_written,
+    image_support,
 )
 from compiler.backends.opencl.probe import DeviceId, working_device
 from compiler.errors import BuildError, DeviceError
@@ -170,6 +171,7 @@ class OpenCLDevice:
             "driver": self.id.driver,
             "float32": " ".join(float32_promises(self.handle)),
             "options": " ".join(self.options),
+            "images": image_support(self.context, self.handle),
         }
 
     def allocate(self, dtype: DType, size: int) -> DeviceBuffer:
