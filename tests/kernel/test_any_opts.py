@@ -76,7 +76,7 @@ def test_any_opts_apply_whole_or_are_refused_in_words(ast, sequence, target):
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, deadline=None, database=None)
+@settings(max_examples=2000, deadline=None, database=None)
 @given(kernels(), st.lists(opts(), min_size=1, max_size=4), st.sampled_from(TARGETS))
 def test_thousands_of_opts_apply_whole_or_are_refused_in_words(ast, sequence, target):
     _check(ast, sequence, target)

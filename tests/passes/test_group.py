@@ -22,6 +22,13 @@ def test_the_parts_meet_in_local_memory_behind_a_barrier():  # row 80
     assert arrived.src == (memory, barrier)
 
 
+def test_each_item_folds_its_own_terms_and_then_those_of_all():  # row 77
+    root = grouped(k.ROW_SUM, "GROUP r0 4; UNROLL r0.o 2; LOCAL g0 3")
+    own, all_items = k.of_op(root, Op.FOLD)
+    assert [axis.attr[0] for axis in own.src[1:]] == ["r0.o.o", "r0.o.i"]
+    assert [(axis.attr[0], axis.src[0].value) for axis in all_items.src[1:]] == [("r0.i#all", 4)]
+
+
 def test_every_work_item_and_output_lane_has_a_slot():
     (memory,) = k.of_op(grouped(k.ROW_SUM, "LOCAL g0 2; GROUP r0 4; UPCAST g0.o 3"), Op.LOCAL)
     assert memory.attr[1] == 2 * 4 * 3
