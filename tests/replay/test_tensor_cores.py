@@ -1,5 +1,6 @@
 """What a tensor core may give is right, a hair more is wrong: bounds that are derived for it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 from compiler import compile_kernel, find_target, open_device, parse_node, print_node
 from compiler.backends import arguments_of
 from compiler.backends.reference import NATIVE_ULP, evaluate
-from compiler.ir import CORES, find_core
+from compiler.ir import CORES, Op, find_core
 from compiler.kernel import Tc, apply_all, from_ast, to_nodes
 from compiler.passes import run_pipeline
 from compiler.rules import Builder
+from replay import stagewise
 from replay.allowance import Allowance
 from replay.inputs import Kind
 from replay.outcome import Numerics
@@ -136,6 +138,27 @@ def test_numbers_of_few_bits_are_exact_on_every_core():
         core = find_core(name)
         (case,) = runs(core, product(core), Kind.GRID)
         assert not case.bounds[0].error.any()
+
+
+@pytest.mark.parametrize("slots", [(1,), (2,), (1, 2)])
+@pytest.mark.parametrize(
+    ("profile", "name"),
+    [
+        ("nvidia-sm80", "nvidia.m16n8k16.f16"),
+        ("amd-gfx90a", "amd.mfma16x16x16.f16"),
+        ("intel-xmx", "intel.dpas8x8x16.f16"),
+    ],
+)
+def test_a_core_takes_its_operands_from_images(profile, name, slots):
+    text = print_node(matmul(32, 16, 32, find_core(name)))
+    for slot in slots:
+        text = re.sub(rf"BUFFER (\w+) (slot={slot} size=\d+)", r"IMAGE \1 \2 width=4", text)
+    opts = (Tc(name, "g1", "g0", "r0"),)
+    compiled = compile_kernel(parse_node(text), find_target(f"opencl/{profile}"), opts=opts)
+    program = compiled.stages[-1].node
+    assert any(node.op is Op.WMMA for node in program.src)
+    assert "read_image" in compiled.program.source
+    assert not stagewise.judged(program, stagewise.runs_of(compiled)).is_wrong
 
 
 # --- on the host ---
