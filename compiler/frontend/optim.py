@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from compiler.errors import ShapeError
+from compiler.errors import DTypeError, ShapeError
+from compiler.frontend.shapes import as_number
 from compiler.frontend.tensor import Tensor, realize_all
 
 
@@ -137,9 +138,15 @@ class AdamW(Adam):
 
 
 def _number(number: float, parameters: Sequence[Tensor]) -> Tensor:
+    """A number of the optimizer's own, as fine as the finest parameter."""
     if not parameters:
         raise ShapeError("optimizer of no parameters: give at least one")
-    return Tensor(np.float32(number), device=parameters[0].device)
+    for parameter in parameters:
+        if parameter.dtype.kind in "biu":
+            raise DTypeError(f"optimizer of a {parameter.dtype} parameter: only floats move")
+    is_wide = any(parameter.dtype == np.float64 for parameter in parameters)
+    value = as_number(number, "learning rate")
+    return Tensor(np.asarray(value, "f8" if is_wide else "f4"), device=parameters[0].device)
 
 
 def _zeros(parameters: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -33,6 +33,8 @@ class Variable:
     high: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not all(type(n) is int for n in (self.low, self.high)):
+            raise DTypeError(f"variable {self}: needs a name and two integers")
         if not (self.name.isascii() and self.name.isidentifier()):
             raise ShapeError(f"variable {self.name!r}: use letters, digits and underscores")
         if not 1 <= self.low <= self.high < 2**31:

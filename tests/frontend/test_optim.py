@@ -101,3 +101,20 @@ def test_gradients_of_other_shapes_and_no_parameters_are_refused():
         optim.SGD([x], 0.1).step([x[:2]])
     with pytest.raises(ShapeError, match="no parameters"):
         optim.Adam([])
+
+
+@pytest.mark.parametrize("kind", [optim.Adam, optim.AdamW])
+def test_steps_of_float64_follow_the_formula_in_float64(kind):
+    start, rate, decay = np.array([1.0, -2.0, 0.3]), 0.01, 0.1
+    weight = Tensor(start, device="reference")
+    optimizer = kind([weight], rate, weight_decay=decay)
+    wanted, mean, square = start.copy(), np.zeros(3), np.zeros(3)
+    for step in range(1, 6):
+        slope = 3 * wanted**2
+        if kind is optim.Adam:
+            slope = slope + decay * wanted
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        move = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        wanted = wanted - rate * (move + (decay * wanted if kind is optim.AdamW else 0))
+        optim.minimize((weight * weight * weight).sum(), optimizer)
+        np.testing.assert_allclose(weight.numpy(), wanted, rtol=1e-13)

@@ -77,7 +77,10 @@ def take(x: Value, indices: Operand, axis: int | None = None) -> Value:
     """Elements at these positions along an axis."""
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
-    return _pick(x, ((as_axis(axis, x.ndim), as_value(indices, x.device)),))
+    places = as_value(indices, x.device)
+    if places.dtype.is_float:
+        raise DTypeError(f"take at {places.dtype}: use integers")
+    return _pick(x, ((as_axis(axis, x.ndim), places),))
 
 
 def take_along_axis(x: Value, indices: Operand, axis: int = -1) -> Value:

@@ -1,9 +1,10 @@
 """Convolutions over one, two or three axes: as many as the kernel has sizes."""
 
 from collections.abc import Sequence
-from math import prod, sqrt
 
+from compiler.errors import ShapeError
 from compiler.frontend.nn.initial import Initial
+from compiler.frontend.shapes import as_int, as_shape
 from compiler.frontend.tensor import Tensor
 
 
@@ -23,9 +24,9 @@ class Conv:
         groups: int = 1,
         bias: bool = True,
     ) -> None:
-        shape = (outputs, inputs // groups, *kernel)
-        bound = 1 / sqrt(prod(shape[1:]))
-        self.weight = make.uniform(shape, bound)
+        if as_int(groups, "groups") < 1 or inputs % groups or outputs % groups:
+            raise ShapeError(f"conv of {inputs} to {outputs} channels: have no {groups} groups")
+        self.weight, bound = make.weights((outputs, inputs // groups, *as_shape(kernel, "kernel")))
         self.bias = make.uniform((outputs,), bound) if bias else None
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
 

@@ -10,8 +10,7 @@ class Linear:
     """x @ weight.T + bias over the last axis."""
 
     def __init__(self, make: Initial, inputs: int, outputs: int, *, bias: bool = True) -> None:
-        bound = 1 / sqrt(inputs)
-        self.weight = make.uniform((outputs, inputs), bound)
+        self.weight, bound = make.weights((outputs, inputs))
         self.bias = make.uniform((outputs,), bound) if bias else None
 
     def __call__(self, x: Tensor) -> Tensor:

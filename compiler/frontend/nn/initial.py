@@ -1,11 +1,13 @@
 """The numbers that layers begin with: the same for the same seed, on every machine."""
 
 from collections.abc import Sequence
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 
+from compiler.errors import ShapeError
 from compiler.frontend.dtypes import DTypeLike, as_dtype, to_numpy
+from compiler.frontend.shapes import as_int, as_shape
 from compiler.frontend.tensor import Tensor
 
 
@@ -14,14 +16,24 @@ class Initial:
 
     def __init__(self, seed: int, dtype: DTypeLike = "float32", device: str = "llvm") -> None:
         self.dtype, self.device = to_numpy(as_dtype(dtype)), device
-        self._bits = np.random.PCG64(seed)  # its raw stream is promised not to change
+        # its raw stream is promised not to change
+        self._bits = np.random.PCG64(as_int(seed, "seed"))
 
     def uniform(self, shape: Sequence[int], bound: float) -> Tensor:
         """Numbers between -bound and bound."""
-        raw = self._bits.random_raw(prod(shape)) >> np.uint64(11)
+        sizes = as_shape(shape)
+        raw = self._bits.random_raw(prod(sizes)) >> np.uint64(11)
         numbers = (raw * 2.0**-53 * 2 - 1) * bound
-        return Tensor(numbers.reshape(shape).astype(self.dtype), device=self.device)
+        return Tensor(numbers.reshape(sizes).astype(self.dtype), device=self.device)
+
+    def weights(self, shape: Sequence[int]) -> tuple[Tensor, float]:
+        """Numbers for what sums over all axes but the first, and their bound: 1 / root of terms."""
+        terms = prod(as_shape(shape)[1:])
+        if terms < 1:
+            raise ShapeError(f"weights of shape {tuple(shape)}: sum over nothing")
+        bound = 1 / sqrt(terms)
+        return self.uniform(shape, bound), bound
 
     def full(self, shape: Sequence[int], number: float) -> Tensor:
         """One number everywhere."""
-        return Tensor(np.full(shape, number, self.dtype), device=self.device)
+        return Tensor(np.full(as_shape(shape), number, self.dtype), device=self.device)

@@ -2,9 +2,11 @@
 
 from math import sqrt
 
+from compiler.errors import ShapeError
 from compiler.frontend.functions.floats import sigmoid, tanh
 from compiler.frontend.functions.recurrent import Run, Weights, gru, lstm
 from compiler.frontend.nn.initial import Initial
+from compiler.frontend.shapes import as_int
 from compiler.frontend.tensor import Tensor, wrap
 
 _FORWARD = Run()
@@ -14,6 +16,8 @@ class _Gates:
     """The weights of some gates, one after the other along the first axis."""
 
     def __init__(self, make: Initial, gates: int, inputs: int, size: int) -> None:
+        if as_int(size, "size") < 1:
+            raise ShapeError(f"recurrent cell of size {size}: use 1 or more")
         bound = 1 / sqrt(size)
         self.inputs = make.uniform((gates * size, inputs), bound)
         self.state = make.uniform((gates * size, size), bound)
