@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
-from corpus import CorpusError, Selection
+import corpus as corpora  # its reader is imported by commands that read, and not by a capture
+from corpus import CorpusError
 from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
 
 if TYPE_CHECKING:
+    from corpus import Selection
     from replay.plan import Progress
 
 P = ParamSpec("P")
@@ -77,9 +79,9 @@ def selection_of(
     target: str | None,
     test: str | None,
     limit: int | None,
-) -> Selection:
+) -> "Selection":
     """What the options of selection_options chose."""
-    return Selection(keys=keys, only=only, target=target, test=test, limit=limit)
+    return corpora.Selection(keys=keys, only=only, target=target, test=test, limit=limit)
 
 
 def with_errors(function: Callable[P, R]) -> Callable[P, R]:
