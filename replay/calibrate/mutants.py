@@ -66,9 +66,9 @@ MUTANTS: tuple[Mutant, ...] = (
         "guards = []",
     ),
     Mutant(
-        "first-item", Fault.GUARD, "every work item of a group but the first stores", _GROUP,
+        "first-item", Fault.GUARD, "no work item of a group stores what all of them hold", _GROUP,
         "first = b.eq(index, 0)",
-        "first = b.ne(index, 0)",
+        "first = b.lt(index, 0)",
     ),
     Mutant(
         "le-constant", Fault.BOUND, "x <= c becomes x < c", _COMPARE,
@@ -85,6 +85,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "compiler/kernel/indexing.py",
         "found.append(self.builder.le(self.size(low), index))",
         "found.append(self.builder.lt(self.size(low), index))",
+    ),
+    Mutant(
+        "upper-mask", Fault.BOUND, "a mask ends one element late",
+        "compiler/kernel/indexing.py",
+        "found.append(self.builder.lt(index, self.size(high)))",
+        "found.append(self.builder.le(index, self.size(high)))",
     ),
     Mutant(
         "one-multiple", Fault.BOUND, "x / c is taken for constant one multiple too long", _DIVMOD,
@@ -145,7 +151,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "max-of-nan", Fault.NAN, "a maximum forgets NaN", _DECOMPOSE,
-        "return better if cannot_be_nan else b.or_(better, b.ne(x, x))",
+        "return b.or_(better, b.ne(x, x)) if x.dtype.is_float and not _is_bound(x) else better",
         "return better",
     ),
     Mutant(
