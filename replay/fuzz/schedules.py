@@ -75,10 +75,13 @@ def legal_opts(kernel: Kernel, target: Target) -> list[list[Opt]]:
 
 
 def _is_small(kernel: Kernel, target: Target) -> bool:
-    """Whether a kernel has few copies of its body; on LLVM a tensor core may be the whole of it."""
+    """Whether a kernel has few copies of its body. What a tensor core does is no copy, and on LLVM
+    one that is not there may be the whole of a kernel."""
     lanes = iterations(kernel.of_kind(AxisKind.UPCAST, AxisKind.UNROLL))
-    is_tile = kernel.tile is not None and len(kernel.applied) == 1
-    return lanes <= MOST_LANES or (is_tile and not target.capabilities.has_local)
+    tile = kernel.tile
+    if lanes <= MOST_LANES or tile is None or len(kernel.applied) > 1:
+        return lanes <= MOST_LANES
+    return tile.use == _USES[0] or not target.capabilities.has_local
 
 
 def _all_opts(kernel: Kernel) -> Iterator[Opt]:
