@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from compiler.errors import IRError
-from compiler.ir import AxisKind, Node, Op, intern
+from compiler.ir import AxisKind, Node, Op, intern, substitute
 from compiler.passes.context import Context
 from compiler.passes.ranges import of_kind
 from compiler.rules import Builder
 
+_SPECIAL = Op.SPECIAL
 _INNER = (AxisKind.LOCAL, AxisKind.GROUP)
 
 
@@ -22,7 +23,9 @@ def threads(root: Node, context: Context) -> Node:
         return root
     b, dims = context.builder, capabilities.max_grid_dims
     mapping = {**_to_special(b, outer, "group", dims), **_to_special(b, inner, "local", dims)}
-    return b.rebuild(root, mapping) if mapping else root
+    if all(index.op is _SPECIAL for index in mapping.values()):
+        return substitute(root, mapping)  # of the same bounds: rules find nothing new
+    return b.rebuild(root, mapping)
 
 
 def _to_special(b: Builder, axes: Sequence[Node], prefix: str, dims: int) -> dict[Node, Node]:

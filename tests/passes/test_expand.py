@@ -95,6 +95,23 @@ def test_the_vector_axis_is_the_one_with_most_contiguous_accesses():
     assert all(fold.attr[1] == 4 for fold in folds)  # the unrolled terms of each
 
 
+def test_lanes_under_masks_are_vectors_rather_than_lanes_that_jump():
+    """A column of each row is read along g0, and only the stored row is padded."""
+    text = """
+%0 = BUFFER float32 slot=0 size=80
+%1 = BUFFER float32 slot=1 size=80
+%2 = LOAD float32 %1 view=[(8,10):(10,1)]
+%3 = BUFFER float32 slot=2 size=8
+%4 = LOAD float32 %3 view=[(8,10):(1,0)]
+%5 = ADD float32 %2 %4
+%6 = STORE void %0 %5 view=[(8,10):(10,1)]
+%7 = SINK void %6 axes=(g0:8,g1:10)
+"""
+    root = expanded(text, "PADTO g1 16; UPCAST g1 16; UPCAST g0 4")
+    assert widths(root, Op.WRITE) == [16] * 4
+    assert not k.count(root, Op.SHUFFLE)
+
+
 def test_a_contiguous_reduce_axis_keeps_one_total_for_each_lane():
     root = expanded(k.ROW_SUM, "UNROLL r0 4")
     (totals,) = k.of_op(root, Op.FOLD)

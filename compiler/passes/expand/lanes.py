@@ -96,13 +96,11 @@ def choose_vector_axis(order: Order, lanes: Lanes, b: Builder) -> int | None:
     scores = [_score(accesses, axis, lanes, b) for axis in range(len(lanes.axes))]
     held = barred(order, lanes)
     free = [axis for axis in range(len(lanes.axes)) if not held >> axis & 1]
-    worthy = [axis for axis in free if scores[axis][0]]
-    if not worthy:  # next best: neighbours with gates of their own
-        worthy = [axis for axis in free if scores[axis][1]]
+    worthy = [axis for axis in free if scores[axis][0] or scores[axis][1]]
     if not worthy:
         return None
 
-    balance = {axis: scores[axis][0] - scores[axis][2] for axis in worthy}
+    balance = {axis: scores[axis][0] + scores[axis][1] - scores[axis][2] for axis in worthy}
     best = [axis for axis in worthy if balance[axis] == max(balance.values())]
     if len(best) == 1:
         return best[0]
