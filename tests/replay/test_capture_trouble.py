@@ -78,7 +78,7 @@ def test_eight_captures_into_one_corpus_lose_nothing_and_count_all(tmp_path):
 
 def test_a_file_that_may_not_grow_costs_records_and_not_the_result(tmp_path):
     def no_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
     body = "for size in range(1, 300): compile(size)\nprint('result')"
     code, out, err = finish(start(tmp_path / "corpus", body, preexec_fn=no_room))
