@@ -9,7 +9,7 @@ from math import prod
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
 from compiler.kernel.axis import Axis
-from compiler.kernel.heuristics.draft import Draft, divisors, is_slow, size_of, vectors_of
+from compiler.kernel.heuristics.draft import Draft, divisors, size_of, vectors_of
 from compiler.kernel.heuristics.product import Product, find_product
 from compiler.kernel.kernel import iterations, reduces
 from compiler.kernel.opts import Unroll, Upcast
@@ -17,7 +17,6 @@ from compiler.kernel.opts import Unroll, Upcast
 CHAINS = 4  # independent sums that keep a floating point adder busy, or vectors of them
 _OF_EVERYTHING = 2  # vectors of a sum without outputs: as many terms as UNROLL takes
 _FEWEST_LANES = 4  # below, sums in lanes cost more than they save
-_FEWEST_STEPS = 3  # of vectors: shorter sums cost more to add up in the end than they save
 _FOLDED = 1  # steps that adding up one lane after the loop takes
 _SQUARE = 8  # lines of a transposition that are read and written together
 
@@ -29,7 +28,7 @@ def vectorize(draft: Draft) -> Draft:
     ranked = [
         (score(draft, axis), not axis.is_reduce, place, axis)
         for place, axis in enumerate(draft.kernel.axes)
-        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and _is_long(draft, axis)
+        if axis in draft.loops(AxisKind.GLOBAL, AxisKind.REDUCE) and lanes_of(draft, axis)
     ]
     worthy = [entry for entry in ranked if entry[0] > 0]
     if not worthy:
@@ -38,16 +37,6 @@ def vectorize(draft: Draft) -> Draft:
     if not axis.is_reduce:
         return draft.or_else(Upcast(axis.name, lanes_of(draft, axis)))
     return _chains(draft.or_else(Unroll(axis.name, lanes_of(draft, axis))))
-
-
-def _is_long(draft: Draft, axis: Axis) -> bool:
-    """Whether there are lanes along the axis; for a sum, enough of them or of work in each."""
-    lanes = lanes_of(draft, axis)
-    if not axis.is_reduce or not lanes:
-        return lanes > 0
-    terms = iterations(draft.kernel.of_kind(AxisKind.REDUCE))
-    is_long = terms >= _FEWEST_STEPS * lanes
-    return is_long or any(is_slow(each.src[0]) for each in reduces(draft.kernel))
 
 
 def score(draft: Draft, axis: Axis) -> int:
