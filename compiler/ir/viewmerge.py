@@ -19,7 +19,8 @@ def merge(outer: View, inner: View) -> View | None:
     if inner.shape == outer.shape and outer.is_contiguous:
         return inner
     if outer.is_void or inner.is_void:
-        return _void(outer.shape)
+        # without axes there is no mask that could say so: the two views stay apart
+        return _void(outer.shape) if outer.shape else None
     dims = _coalesce(inner)
     walks = _walks(outer)
     digits = _digits_of_walks(outer, walks, dims)
@@ -182,7 +183,7 @@ def _narrow(
     moving = [d for d, walk in enumerate(walks) if walk.steps != 0 and digits.step[d][m] != 0]
     if sym.is_less(reach, dim.low) or sym.is_at_most(dim.high, start):
         mask[:] = [(0, 0)] * len(mask)
-        return True
+        return bool(mask)  # without axes there is no mask that could say so
     if not moving:
         return False
     steps = _valid_steps(moving, m, dim, walks, digits)
