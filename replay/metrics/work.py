@@ -2,7 +2,8 @@
 
 Two languages are understood, LLVM IR and OpenCL C, in the form in which renderers write them: loops
 that count from a known start to a known limit, sizes that follow from the launch and the variables
-at their largest. A kernel with any other loop has no `Work`: nothing is guessed.
+at their largest. A kernel with any other loop has no `Work`: nothing is guessed. An axis that
+is padded may count with its padding.
 """
 
 from collections.abc import Callable
