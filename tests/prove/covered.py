@@ -9,7 +9,7 @@ PROVEN = (
     "compare-move-constants",
     "where-decided", "where-not", "where-same-condition", "bit-constants", "repeated-operand",
     "shift-by-zero", "double-negation", "cast-to-same", "cast-of-cast",
-    "lane-of-vector", "stack-of-equal", "fold-constants",
+    "lane-of-vector", "shuffle-of-vector", "stack-of-equal", "fold-constants",
 )  # fmt: skip  # over integers and bools
 FLOATS = (
     "add-zero", "mul-one", "divide-by-one", "double-negation", "constant-last", "fold-constants",
@@ -21,5 +21,6 @@ TESTED = {  # what a proof asks of some numbers, a property test asks of many; b
         "rules/test_rules_preserve_values.py::test_folding_an_integer_expression_keeps_its_value"
     ),
     "lane-of-vector": "passes/test_pipeline.py::test_every_stage_computes_what_the_ast_says",
+    "shuffle-of-vector": "passes/test_pipeline.py::test_every_stage_computes_what_the_ast_says",
     "stack-of-equal": "passes/test_pipeline.py::test_every_stage_computes_what_the_ast_says",
 }

@@ -130,7 +130,11 @@ def _vectors(op, dtype):
     made = [intern(Op.STACK, dtype.vec(4), lanes) for lanes in pairs]
     made.append(intern(Op.SPLAT, dtype.vec(4), (x,)))
     lanes = [intern(Op.LANE, dtype, (v,), (i,)) for v in made for i in range(4)]
-    if op is Op.LANE:
+    if op is Op.SHUFFLE:
+        picks = ((1, 0), (3, 3), (0, 1, 2, 3))
+        shuffled = [intern(op, dtype.vec(len(p)), (v,), (p,)) for v in made for p in picks]
+        yield from [*shuffled, intern(op, dtype.vec(2), tuple(made[:2]), ((5, 2),))]
+    elif op is Op.LANE:
         yield from lanes
     else:
         yield from made
@@ -188,7 +192,7 @@ _FAMILIES = {
     **dict.fromkeys((Op.AND, Op.OR, Op.XOR), (_bits, _folded)),
     **dict.fromkeys((Op.SHL, Op.SHR), (_shifts, _folded)),
     **dict.fromkeys((Op.NEG, Op.NOT), (_twice, _folded)),
-    **dict.fromkeys((Op.LANE, Op.STACK), (_vectors,)),
+    **dict.fromkeys((Op.LANE, Op.SHUFFLE, Op.STACK), (_vectors,)),
     Op.WHERE: (_choices, _folded),
     Op.CAST: (_casts, _folded),
 }

@@ -78,6 +78,7 @@ _VECTORS = {
     Op.STACK: lambda node, args: tuple(args),
     Op.SPLAT: lambda node, args: tuple(args) * node.dtype.count,
     Op.LANE: lambda node, args: args[0][node.attr[0]],
+    Op.SHUFFLE: lambda node, args: tuple([sum(args, ())[lane] for lane in node.attr[0]]),
 }
 
 

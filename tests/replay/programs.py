@@ -46,7 +46,7 @@ TRIPLE = """ir 1
 PADDED = """ir 1
 %0 = BUFFER float32 slot=0 size=100
 %1 = BUFFER float32 slot=1 size=64
-%2 = LOAD float32 %1 view=[(10,10):(8,1)+-9?(1:9,1:7)]
+%2 = LOAD float32 %1 view=[(10,10):(1,8)+-9?(1:7,1:9)]
 %3 = STORE void %0 %2 view=[(10,10):(10,1)]
 %4 = SINK void %3 axes=(g0:10,g1:10)
 """

@@ -14,13 +14,14 @@ from replay.outcome import Numerics, Outcome, Result
 from replay.patched import Patch
 from replay.plan import Replayed
 
-EXP2 = """ir 1
+SQUARES = """ir 1
 %0 = BUFFER float32 slot=0 size=64
 %1 = BUFFER float32 slot=1 size=64
 %2 = LOAD float32 %1 view=[(64):(1)]
-%3 = EXP2 float32 %2
-%4 = STORE void %0 %3 view=[(64):(1)]
-%5 = SINK void %4 axes=(g0:64)
+%3 = MUL float32 %2 %2
+%4 = ADD float32 %3 %2
+%5 = STORE void %0 %4 view=[(64):(1)]
+%6 = SINK void %5 axes=(g0:64)
 """
 PARSE = "module = llvm.parse_assembly(source)"
 # Behind the source, so that the kernel is `same`: multiplications and additions become one.
@@ -33,10 +34,10 @@ CONTRACTED = Patch(
 
 
 def without_opts(backend):
-    """A record of EXP2 for which the caller asked for no opts."""
+    """A record of SQUARES for which the caller asked for no opts."""
     events = []
     with observing(events.append):
-        compile_kernel(parse_node(EXP2), find_target(backend), CompileOptions(), ())
+        compile_kernel(parse_node(SQUARES), find_target(backend), CompileOptions(), ())
     return msgspec.structs.replace(started_record(events[0]), **finished_fields(events[-1]))
 
 
