@@ -70,7 +70,7 @@ def verified(capsys, corpus, *options):
 
 def test_backends_that_give_the_same_bits_pass(capsys, pair):
     code, kinds, _, _ = verified(capsys, pair)
-    assert (code, kinds) == (0, {"same/bounded"})
+    assert (code, kinds) == (0, {"same/exact"})
 
 
 def test_other_bits_are_wrong_on_both_sides_though_each_is_within_its_bound(
@@ -86,7 +86,7 @@ def test_other_bits_are_wrong_on_both_sides_though_each_is_within_its_bound(
 
 def test_across_runs_a_kernel_where_it_was_not_recorded(capsys, single):
     code, kinds, _, notes = verified(capsys, single, "--across")
-    assert (code, kinds) == (0, {"same/bounded"})
+    assert (code, kinds) == (0, {"same/exact"})
     assert any(note.startswith("1 of 1 kernels were run on opencl/") for note in notes)
 
 
@@ -104,7 +104,7 @@ def test_accepting_keeps_digests_by_which_other_bits_are_told(capsys, single, tm
     assert (code, out.splitlines()[-1]) == (0, f"0 new baselines in {corpus}, numerics of 1 more")
     with open_reader(corpus) as reader:
         (item,) = reader
-    assert item.record.numerics["verdict"] == "bounded"
+    assert item.record.numerics["verdict"] == "exact"
     assert len(item.record.numerics["digest"]) == 64
     _, out, _ = run(capsys, "show", item.key, "--corpus", corpus)
     assert f"numerics   digest {item.record.numerics['digest']}" in out
