@@ -44,12 +44,12 @@ TRIPLE = """ir 1
 %6 = SINK void %5 axes=(g0:4)
 """
 PADDED = """ir 1
-%0 = BUFFER float32 slot=0 size=100
-%1 = BUFFER float32 slot=1 size=64
-%2 = LOAD float32 %1 view=[(10,10):(1,8)+-9?(1:7,1:9)]
-%3 = STORE void %0 %2 view=[(10,10):(10,1)]
-%4 = SINK void %3 axes=(g0:10,g1:10)
-"""
+%0 = BUFFER float32 slot=0 size=1517
+%1 = BUFFER float32 slot=1 size=1295
+%2 = LOAD float32 %1 view=[(37,41):(37,1)+-39?(1:36,2:39)]
+%3 = STORE void %0 %2 view=[(37,41):(41,1)]
+%4 = SINK void %3 axes=(g0:37,g1:41)
+"""  # of primes: nothing is a lane, and each element is read under its own guard
 RENDER = "source = backend.render(program, name, arguments, target)"
 
 

@@ -104,9 +104,9 @@ def test_a_wrong_pass_is_left_with_one_masked_load(masked):
 def test_one_fault_does_not_become_another(tmp_path):
     """With both faults the mask alone would still be wrong, at another stage."""
     text = PADDED.replace(
-        "%3 = STORE void %0 %2 view=[(10,10):(10,1)]\n%4 = SINK void %3",
+        "%3 = STORE void %0 %2 view=[(37,41):(41,1)]\n%4 = SINK void %3",
         "%3 = CONST float32 value=0x1.8000000000000p+1 view=none\n%4 = MUL float32 %2 %3\n"
-        "%5 = STORE void %0 %4 view=[(10,10):(10,1)]\n%6 = SINK void %5",
+        "%5 = STORE void %0 %4 view=[(37,41):(41,1)]\n%6 = SINK void %5",
     )
     _, out, script, _ = reduced(tmp_path, text, WRONG_RULE, WRONG_PASS)
     assert "wrong nodes" in out
