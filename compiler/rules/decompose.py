@@ -53,9 +53,7 @@ def lower_max(b: Builder, node: Node) -> Node:
     x, y = node.src
     if node.dtype.scalar is BOOL:
         return b.or_(x, y)
-    if _is_bound(y):
-        return b.where(b.le(x, y), y, x)
-    return b.where(_wins(b, b.lt(y, x), x), x, y)
+    return _first_if_less(b, node, y, x)
 
 
 def lower_min(b: Builder, node: Node) -> Node:
@@ -63,17 +61,22 @@ def lower_min(b: Builder, node: Node) -> Node:
     x, y = node.src
     if node.dtype.scalar is BOOL:
         return b.and_(x, y)
-    if _is_bound(y):
-        return b.where(b.le(y, x), y, x)
-    return b.where(_wins(b, b.lt(x, y), x), x, y)
+    return _first_if_less(b, node, x, y)
 
 
-def _wins(b: Builder, better: Node, x: Node) -> Node:
-    return b.or_(better, b.ne(x, x)) if x.dtype.is_float and not _is_bound(x) else better
+def _first_if_less(b: Builder, node: Node, low: Node, high: Node) -> Node:
+    """The first source where low < high or it is NaN, else the second; they are low and high."""
+    x, y = node.src
+    if _is_bound(y):  # no NaN: the answer is x just where high is not at most low
+        return b.where(b.le(high, low), y, x)
+    better = b.lt(low, high)
+    if x.dtype.is_float and not _is_bound(x):
+        better = b.or_(better, b.ne(x, x))
+    return b.where(better, x, y)
 
 
 def _is_bound(y: Node) -> bool:
-    """Whether y is a float that is no NaN: max(x, y) is x just where it is not at most y."""
+    """Whether y is a float that is known, and no NaN."""
     value = constant_of(y)
     return y.dtype.is_float and value is not None and value == value
 

@@ -86,23 +86,21 @@ def cast_of_cast(b: Builder, node: Node) -> Node | None:
 
 def lane_of_vector(b: Builder, node: Node) -> Node | None:
     """lane i of stack(x0, ..., xn) = xi; of splat(x) = x"""
-    vector = node.src[0]
-    if vector.op is _SPLAT:
-        return vector.src[0]
-    return vector.src[node.attr[0]] if vector.op is _STACK else None
+    return _lane_of(node.src[0], node.attr[0])
 
 
 def shuffle_of_vector(b: Builder, node: Node) -> Node | None:
     """lanes of splat(x) = splat(x); of stack(x0, ..., xn) = stack(xi, ..., xj)"""
-    if any(child.op is not _SPLAT and child.op is not _STACK for child in node.src):
-        return None
     width = node.src[0].dtype.count
-    lanes = [
-        vector.src[0] if vector.op is _SPLAT else vector.src[lane % width]
-        for lane in node.attr[0]
-        for vector in (node.src[lane // width],)
-    ]
-    return b.build(_STACK, node.dtype, tuple(lanes))
+    lanes = [_lane_of(node.src[lane // width], lane % width) for lane in node.attr[0]]
+    known = tuple([lane for lane in lanes if lane is not None])
+    return b.build(_STACK, node.dtype, known) if len(known) == len(lanes) else None
+
+
+def _lane_of(vector: Node, index: int) -> Node | None:
+    if vector.op is _SPLAT:
+        return vector.src[0]
+    return vector.src[index] if vector.op is _STACK else None
 
 
 def stack_of_equal(b: Builder, node: Node) -> Node | None:

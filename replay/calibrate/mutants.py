@@ -151,8 +151,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "max-of-nan", Fault.NAN, "a maximum forgets NaN", _DECOMPOSE,
-        "return b.or_(better, b.ne(x, x)) if x.dtype.is_float and not _is_bound(x) else better",
-        "return better",
+        "better = b.or_(better, b.ne(x, x))",
+        "better = b.or_(better, better)",
     ),
     Mutant(
         "times-zero", Fault.NAN, "x * 0.0 is 0.0 whatever x is", _ALGEBRA,
@@ -177,7 +177,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "lane", Fault.TERM, "every lane is taken for the first", _RULES,
-        "return vector.src[node.attr[0]] if vector.op is _STACK else None",
+        "return vector.src[index] if vector.op is _STACK else None",
         "return vector.src[0] if vector.op is _STACK else None",
     ),
     Mutant(

@@ -17,7 +17,7 @@ _Columns = Sequence[Sequence[Node]]  # for each vector variant: the buffer, the 
 
 def strided_reads(made: Variants, node: Node) -> list[Node]:
     """A READ of lanes of the vector axis, one step apart."""
-    columns = _columns(made, node, node.src)
+    columns = made.addresses(node, FIRST)
     found: dict[int, Node] = {}
     for places, width in _blocks(made, node, columns):
         dtype = node.dtype.vec(len(places))
@@ -28,7 +28,7 @@ def strided_reads(made: Variants, node: Node) -> list[Node]:
 
 def strided_writes(made: Variants, node: Node) -> list[Node]:
     """Every WRITE that `node` stands for."""
-    columns = _columns(made, node, (*node.src[:2], *node.src[3:]))
+    columns = made.addresses(node, FIRST)
     values = made.vectors(node.src[2], made.layout.lanes.depends[node])
     found: list[Node] = []
     for places, width in _blocks(made, node, columns):
@@ -73,13 +73,6 @@ def _regrouped(made: Variants, vectors: Sequence[Node], width: int) -> Sequence[
         vectors = [made.shuffle(pair, range(2 * own)) for pair in pairs]
         own *= 2
     return vectors
-
-
-def _columns(made: Variants, node: Node, src: Sequence[Node]) -> _Columns:
-    depends = made.layout.lanes.depends[node]
-    return [made.column(src[0], depends, VECTOR)] + [
-        made.column(child, depends, FIRST) for child in src[1:]
-    ]
 
 
 def _rows(

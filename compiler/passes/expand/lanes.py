@@ -149,7 +149,7 @@ def _score(accesses: Sequence[Node], axis: int, lanes: Lanes, b: Builder) -> tup
 def _has_one_gate(access: Node, axis: int, lanes: Lanes, b: Builder) -> bool:
     """Whether the gate is the same at the first and the last lane, as far as rules can tell."""
     gate = _gate(access)
-    if not gate or not lanes.depends[gate[0]] >> axis & 1:
+    if _is_shared(gate, axis, lanes):
         return True
     index = lanes.axes[axis]
     first, last = (const(index.dtype, lane) for lane in (0, lanes.sizes[axis] - 1))
@@ -162,12 +162,7 @@ def _gate(access: Node) -> tuple[Node, ...]:
 
 def is_masked(access: Node, axis: int, lanes: Lanes) -> bool:
     """Whether neighbouring lanes access neighbouring elements, each under a gate of its own."""
-    gate = _gate(access)
-    return (
-        bool(gate)
-        and bool(lanes.depends[gate[0]] >> axis & 1)
-        and stride(access.src[1], axis, lanes) == 1
-    )
+    return stride(access.src[1], axis, lanes) == 1 and not _is_shared(_gate(access), axis, lanes)
 
 
 def is_contiguous(access: Node, axis: int, lanes: Lanes) -> bool:

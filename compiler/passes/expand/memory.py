@@ -13,55 +13,46 @@ _READ, _WRITE = Op.READ, Op.WRITE
 
 def reads(made: Variants, node: Node) -> list[Node]:
     """A READ of lanes of the vector axis."""
-    depends = made.layout.lanes.depends[node]
-    buffers = made.column(node.src[0], depends, VECTOR)
     if made.layout.is_contiguous(node):
-        columns = [made.column(child, depends, FIRST) for child in node.src[1:]]
-        rows = zip(buffers, *columns, strict=True)
-        pairs = zip(rows, made.widths(depends), strict=True)
-        return [intern(_READ, node.dtype.vec(width), src) for src, width in pairs]
+        return _reads(made, node, made.addresses(node, FIRST))
     if made.layout.is_strided(node):
         return strided_reads(made, node)
     if made.layout.is_masked(node):
-        rows = zip(buffers, *_masked(made, node, depends), strict=True)
-        pairs = zip(rows, made.widths(depends), strict=True)
-        return [intern(_READ, node.dtype.vec(width), src) for src, width in pairs]
-    return [_gather(made, node.dtype, rows) for rows in _lane_rows(made, node.src, depends)]
+        return _reads(made, node, _masked(made, node))
+    return [_gather(made, node.dtype, rows) for rows in _lane_rows(made, node)]
 
 
 def writes(made: Variants, node: Node) -> list[Node]:
     """Every WRITE that `node` stands for."""
     depends = made.layout.lanes.depends[node]
-    addresses = (*node.src[:2], *node.src[3:])
     if not made.layout.on_vector(node):
-        columns = [made.column(child, depends, VECTOR) for child in addresses]
-        return _writes(columns, made.column(node.src[2], depends, VECTOR))
+        values = made.column(node.src[2], depends, VECTOR)
+        return _writes(made.addresses(node, VECTOR), values)
     full = made.vectors(node.src[2], depends)
     if made.layout.is_contiguous(node):
-        columns = [made.column(child, depends, FIRST) for child in addresses]
-        return _writes(columns, full)
+        return _writes(made.addresses(node, FIRST), full)
     if made.layout.is_strided(node):
         return strided_writes(made, node)
     if made.layout.is_masked(node):
-        buffers = made.column(node.src[0], depends, VECTOR)
-        return _writes([buffers, *_masked(made, node, depends)], full)
+        return _writes(_masked(made, node), full)
     found: list[Node] = []
-    for value, rows in zip(full, _lane_rows(made, addresses, depends), strict=True):
+    for value, rows in zip(full, _lane_rows(made, node), strict=True):
         found.extend(_scatter(made, value, rows))
     return found
 
 
-def _masked(made: Variants, node: Node, depends: int) -> list[Sequence[Node]]:
-    """The first offset of each vector, and the gates of its lanes."""
-    return [made.column(node.src[1], depends, FIRST), made.vectors(node.src[-1], depends)]
+def _masked(made: Variants, node: Node) -> list[Sequence[Node]]:
+    """The buffer and the first offset of each vector, and the gates of its lanes."""
+    depends = made.layout.lanes.depends[node]
+    places = [made.column(child, depends, FIRST) for child in node.src[:2]]
+    return [*places, made.vectors(node.src[-1], depends)]
 
 
-def _lane_rows(made: Variants, src: tuple[Node, ...], depends: int) -> list[list[tuple[Node, ...]]]:
-    """For each vector variant over `depends`, the sources of each of its lanes."""
-    columns = [made.column(child, depends, EACH) for child in src]
-    rows = list(zip(*columns, strict=True))
+def _lane_rows(made: Variants, node: Node) -> list[list[tuple[Node, ...]]]:
+    """For each vector of an access, the address of each of its lanes."""
+    rows = list(zip(*made.addresses(node, EACH), strict=True))
     found: list[list[tuple[Node, ...]]] = []
-    for lanes in _lane_places(made, depends):
+    for lanes in _lane_places(made, made.layout.lanes.depends[node]):
         found.append([rows[place] for place in lanes])
     return found
 
@@ -96,6 +87,12 @@ def _scatter(made: Variants, value: Node, rows: list[tuple[Node, ...]]) -> list[
 
 def _write(address: tuple[Node, ...], value: Node) -> Node:
     return intern(_WRITE, VOID, (*address[:2], value, *address[2:]))
+
+
+def _reads(made: Variants, node: Node, addresses: Sequence[Sequence[Node]]) -> list[Node]:
+    widths = made.widths(made.layout.lanes.depends[node])
+    pairs = zip(zip(*addresses, strict=True), widths, strict=True)
+    return [intern(_READ, node.dtype.vec(width), src) for src, width in pairs]
 
 
 def _writes(addresses: Sequence[Sequence[Node]], values: Sequence[Node]) -> list[Node]:

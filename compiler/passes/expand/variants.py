@@ -8,6 +8,7 @@ from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
 from compiler.rules import Builder
 
 _SPLAT, _STACK, _LANE, _SHUFFLE = Op.SPLAT, Op.STACK, Op.LANE, Op.SHUFFLE
+_READ = Op.READ
 
 Table = dict[Node, list[Node]]  # a node's variants, the last axis it depends on varying fastest
 _BUFFERS = ARRAYS | {Op.LOCAL, Op.AFTER}
@@ -40,6 +41,12 @@ class Variants:
             return made
         places = self.layout.project(depends, own, form)
         return [made[place] for place in places] if own else [made[0]] * len(places)
+
+    def addresses(self, access: Node, form: Form) -> list[Sequence[Node]]:
+        """The buffer, the offset, [the gate] of a READ or WRITE at each of its variants."""
+        depends = self.layout.lanes.depends[access]
+        src = access.src if access.op is _READ else (*access.src[:2], *access.src[3:])
+        return [self.column(child, depends, form) for child in src]
 
     def vectors(self, child: Node, depends: int) -> Sequence[Node]:
         """The same as vectors, where `depends` is on the vector axis."""
