@@ -14,7 +14,7 @@ from pathlib import Path
 from corpus import Reader, Selection, Unreadable, select
 from replay.calibrate.mutants import Mutant
 from replay.errors import ReplayError
-from replay.fuzz import Lab, run_campaign
+from replay.fuzz import IMPORTS, Lab, run_campaign
 from replay.fuzz import Plan as FuzzPlan
 from replay.outcome import CHANGED, Numerics, Outcome, Result
 from replay.patched import copy_compiler
@@ -41,7 +41,6 @@ def _is_changed(result: Result) -> bool:
 
 
 SOURCE, FUZZ = "source", "fuzz"
-_IMPORTS = ("compiler.compile", "replay.fuzz.examine")
 ORACLES: tuple[tuple[str, Callable[[Result], bool]], ...] = (
     # what judges a record of a replay; all but the last say that something is wrong with it
     ("compile", _is_refused),
@@ -168,7 +167,7 @@ def _fuzzed(caught: Caught, crew: Crew, plan: Plan, progress: Progress) -> Caugh
     """`caught` with what random kernels show, up to the first that shows something."""
     begin_s = time.monotonic()
     how = FuzzPlan(plan.seed, None, plan.examples, plan.backends, stops_at_first=True)
-    with Lab(replace(crew, imports=_IMPORTS)) as lab:
+    with Lab(replace(crew, imports=IMPORTS)) as lab:
         tally = run_campaign(how, lab, progress)
     return replace(
         caught,

@@ -7,6 +7,8 @@ import click
 from replay.errors import ReplayError
 from replay.probe import findings
 
+BACKENDS = ("llvm", "opencl")  # that make code of kernels
+
 
 def working_backends(
     command: str, environ: Mapping[str, str], names: tuple[str, ...]

@@ -7,7 +7,7 @@ import click
 
 from corpus import open_reader
 from replay.calibrate import MUTANTS, Calibrated, Caught, Mutant, Plan, calibrate
-from replay.commands.backends import working_backends
+from replay.commands.backends import BACKENDS, working_backends
 from replay.commands.common import (
     corpus_option,
     print_json,
@@ -20,8 +20,6 @@ from replay.environment import without_capture
 from replay.errors import UsageError
 from replay.invocation import Invocation
 from replay.workers import Crew, Limits, cores
-
-_BACKENDS = ("llvm", "opencl")
 
 
 @click.command("calibrate")
@@ -60,7 +58,7 @@ def command(
     mutants = _chosen(globs)
     environ = without_capture(invocation.environ)
     crew = Crew(environ=environ, size=jobs or cores(), limits=Limits(time_s=time_limit))
-    backends = working_backends("calibrate", environ, _BACKENDS) if examples else ()
+    backends = working_backends("calibrate", environ, BACKENDS) if examples else ()
     plan = Plan(mutants, crew, examples, backends, seed)
     with open_reader(corpus_path) as reader, showing_progress() as progress:
         selection = selection_of((), only, target, test, limit)

@@ -9,16 +9,15 @@ from msgspec.structs import replace
 from compiler import CompileOptions, CompileStarted, find_target
 from corpus import Provenance, key_of, open_writer
 from replay.codec import started_record
-from replay.commands.backends import working_backends
+from replay.commands.backends import BACKENDS, working_backends
 from replay.commands.common import print_json, showing_progress, with_errors
 from replay.environment import without_capture
 from replay.errors import UsageError
-from replay.fuzz import Find, Lab, Plan, Tally, run_campaign
+from replay.fuzz import IMPORTS, Find, Lab, Plan, Tally, run_campaign
 from replay.invocation import Invocation
 from replay.session import compiler_root
 from replay.workers import Crew, Limits
 
-BACKENDS = ("llvm", "opencl")
 TARGETS = (*BACKENDS, "opencl/pocl")  # which has images
 
 
@@ -66,7 +65,7 @@ def command(
         environ=environ,
         limits=Limits(time_s=time_limit),
         paths=(compiler_root(compiler),) if compiler else (),
-        imports=("compiler.compile", "replay.fuzz.examine"),
+        imports=IMPORTS,
     )
     with Lab(crew) as lab, showing_progress() as progress:
         tally = run_campaign(Plan(seed, seconds, examples, backends), lab, progress)

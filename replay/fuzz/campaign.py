@@ -26,6 +26,7 @@ _PHASES = (Phase.generate, Phase.shrink)
 _ROUND = 200  # examples that Hypothesis draws with one seed
 _SHRINK_S = 90.0  # for all failures of a round together
 _EXAMINE = "replay.fuzz.examine:examine"
+IMPORTS = ("compiler.compile", "replay.fuzz.examine")  # by the workers of a lab, once
 Progress = Callable[[str, int, int], None]
 
 
