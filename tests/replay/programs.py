@@ -65,7 +65,8 @@ SPACING = after_rendering("source = source.replace(' = fsub', '  = fsub')")
 WRONG_RULE = Patch(
     "compiler/rules/algebra.py",
     "    value = constant_of(node.src[1])\n    if value == 1:",
-    "    value = constant_of(node.src[1])\n    if value == 1 or value == 3.0:",
+    "    value = constant_of(node.src[1])\n"
+    "    if value == 1 or (value == 3.0 and node.dtype.is_float):",
 )
 WRONG_PASS = Patch(
     "compiler/passes/gates.py",
