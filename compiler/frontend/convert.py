@@ -52,7 +52,11 @@ def to_array(x: Value, dtype: Any = None, copy: bool | None = None) -> Array:  #
     """The elements as a new array; for `np.asarray`."""
     if copy is False:
         raise ShapeError("array of a tensor: is always a copy, leave out copy=False")
-    return to_numpy(x).astype(dtype, copy=False)
+    try:
+        wanted = dtypes.to_numpy(x.dtype) if dtype is None else np.dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"array of dtype {dtype!r:.40}: NumPy has none like it") from None
+    return to_numpy(x).astype(wanted, copy=False)
 
 
 def item(x: Value) -> Number:

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any, TypeAlias
 from weakref import ref
 
+from compiler.errors import ShapeError
 from compiler.frontend.symbolic import (
     NONE,
     Bindings,
@@ -29,6 +30,7 @@ Shape: TypeAlias = tuple[int, ...]
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 Number: TypeAlias = bool | int | float
 Arg: TypeAlias = Any  # typed per kind by the constructors below
+_MOST_ELEMENTS = 2**63 - 1  # places are int64
 
 
 class Kind(Enum):
@@ -117,6 +119,17 @@ def _intern(
         return found
 
 
+def _check_countable(shape: Shape) -> None:
+    """Raise ShapeError for more elements than have a number; as in NumPy, no elements or some."""
+    count = 1
+    for size in shape:
+        if type(size) is not int:  # a symbolic size has its own limits
+            return
+        count *= size or 1
+    if count > _MOST_ELEMENTS:
+        raise ShapeError(f"shape {shape}: is too big, places in an array have 64 bits")
+
+
 def _bindings(shape: Shape, src: tuple[Value, ...]) -> Bindings:
     for value in src:
         if value.bindings is not NONE:
@@ -149,6 +162,7 @@ def full(value: Number, dtype: DType, shape: Shape, device: str) -> Value:
 
 
 def _constant(number: Node, shape: Shape, device: str) -> Value:
+    _check_countable(shape)
     return _intern(Kind.CONST, number.dtype, shape, (), number, device)
 
 
@@ -165,6 +179,7 @@ def _measured(size: BoundSize, dtype: DType, shape: Shape, device: str) -> Value
 def count(shape: Shape, dtype: DType, device: str) -> Value:
     """0, 1, 2, ... row by row, as int32 or int64."""
     assert dtype in (INT32, INT64)
+    _check_countable(shape)
     return _intern(Kind.COUNT, dtype, shape, (), None, device)
 
 
@@ -257,6 +272,7 @@ def contiguous(value: Value) -> Value:
 
 
 def _move(kind: Kind, value: Value, shape: Shape, arg: Arg) -> Value:
+    _check_countable(shape)
     if value.kind is Kind.CONST and kind is not Kind.PAD:  # a constant looks the same from anywhere
         return _constant(value.arg, shape, value.device)
     return _intern(kind, value.dtype, shape, (value,), arg, value.device)

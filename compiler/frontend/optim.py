@@ -4,12 +4,13 @@ What changes from step to step is in tensors, the powers that Adam counts steps 
 step runs the same kernels. `state` lists them all, parameters too, for `jit`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from compiler.errors import DTypeError, ShapeError
+from compiler.frontend.given import require_tensors
 from compiler.frontend.shapes import as_number
 from compiler.frontend.tensor import Tensor, realize_all
 
@@ -33,6 +34,7 @@ def minimize(loss: Tensor, optimizer: Optimizer, *also: Tensor) -> Tensor:
 
     `also` are tensors that the loss has changed: the statistics of a BatchNorm.
     """
+    require_tensors("minimize", loss, *also)
     values = [parameter.value for parameter in optimizer.parameters]
     optimizer.step(loss.gradient(*values))
     realize_all((loss, *optimizer.state, *also))
@@ -44,16 +46,17 @@ class SGD:
 
     def __init__(
         self,
-        parameters: Sequence[Tensor],
+        parameters: Iterable[Tensor],
         learning_rate: float,
         *,
         momentum: float = 0.0,
         nesterov: bool = False,
         weight_decay: float = 0.0,
     ) -> None:
-        self.parameters = tuple(parameters)
+        self.parameters = _tensors(parameters)
         self.learning_rate = _number(learning_rate, self.parameters)
-        self.momentum, self.nesterov, self.weight_decay = momentum, nesterov, weight_decay
+        self.momentum, self.nesterov = as_number(momentum, "momentum"), nesterov
+        self.weight_decay = as_number(weight_decay, "weight decay")
         self.velocities = _zeros(self.parameters) if momentum else ()
 
     @property
@@ -85,16 +88,17 @@ class Adam:
 
     def __init__(
         self,
-        parameters: Sequence[Tensor],
+        parameters: Iterable[Tensor],
         learning_rate: float = 0.001,
         *,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        self.parameters = tuple(parameters)
+        self.parameters = _tensors(parameters)
         self.learning_rate = _number(learning_rate, self.parameters)
-        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
+        self.betas, self.eps = betas, as_number(eps, "eps")
+        self.weight_decay = as_number(weight_decay, "weight decay")
         self.means, self.squares = _zeros(self.parameters), _zeros(self.parameters)
         self.powers = tuple([_number(1.0, self.parameters) for _ in betas])  # beta ** steps
 
@@ -135,6 +139,15 @@ class AdamW(Adam):
     """Adam whose weight decay does not go through the means."""
 
     is_decoupled = True
+
+
+def _tensors(parameters: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
+        name = type(parameters).__name__
+        raise DTypeError(f"optimizer of {name}: use a sequence of tensors, as nn.parameters gives")
+    found = tuple(parameters)
+    require_tensors("optimizer", *found)
+    return found
 
 
 def _number(number: float, parameters: Sequence[Tensor]) -> Tensor:

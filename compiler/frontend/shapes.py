@@ -23,6 +23,11 @@ def as_int(value: object, what: str) -> int:
         raise DTypeError(f"{what} is {value!r}: use an integer") from None
 
 
+def is_pair(value: object) -> bool:
+    """Whether this is a tuple of two integers."""
+    return isinstance(value, tuple) and len(value) == 2 and all(type(n) is int for n in value)
+
+
 def as_number(value: object, what: str) -> Number:
     """`value` as a Python number. Raises DTypeError naming `what` for anything else."""
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:

@@ -41,6 +41,7 @@ from compiler.frontend.gradient import gradient
 from compiler.frontend.graph import Value
 from compiler.frontend.operands import Operand
 from compiler.frontend.realize import explain, realize, take_numpy, to_numpy
+from compiler.frontend.shapes import is_pair
 from compiler.frontend.temporaries import TEMPORARY, is_unshared
 
 P = ParamSpec("P")
@@ -48,6 +49,7 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 Binary = Callable[[Operand, Operand], Value]
+_HOST = (1, 0)  # kDLCPU, the first
 
 
 def _unwrap(argument: Any) -> Any:  # noqa: ANN401  # whatever a user passes
@@ -232,11 +234,18 @@ def _dlpack(
     """A new array of the elements, as a DLPack capsule in the host's memory."""
     if copy is False:
         raise BufferError("dlpack of a tensor: is always a copy, leave out copy=False")
-    return to_numpy(self.value).__dlpack__(max_version=max_version, dl_device=dl_device)
+    if stream is not None:
+        raise DeviceError(f"stream {stream!r}: the host's memory has none, leave it out")
+    for name, pair in (("max_version", max_version), ("dl_device", dl_device)):
+        if pair is not None and not is_pair(pair):
+            raise DTypeError(f"dlpack of a tensor: {name} is {pair!r:.40}, use two integers")
+    if dl_device not in (None, _HOST):
+        raise BufferError(f"dlpack to device {dl_device}: elements are given on {_HOST}, the CPU")
+    return to_numpy(self.value).__dlpack__(max_version=max_version)
 
 
 def _dlpack_device(self: "Tensor") -> tuple[int, int]:
-    return (1, 0)  # kDLCPU: what __dlpack__ gives, wherever the tensor lives
+    return _HOST  # what __dlpack__ gives, wherever the tensor lives
 
 
 def _to_device(self: "Tensor", device: str, /, *, stream: object = None) -> "Tensor":

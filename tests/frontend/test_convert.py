@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from compiler import Tensor, nn
-from compiler.errors import DTypeError, ShapeError
+from compiler.errors import DeviceError, DTypeError, ShapeError
 
 
 def reference(data, dtype=None):
@@ -80,6 +80,35 @@ def test_numpy_reads_tensors():
     assert np.asarray(x).tolist() == [1.5, 2.5]
     assert np.asarray(x, np.int32).tolist() == [1, 2]
     assert x.tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "bfloat16"])
+def test_numpy_reads_the_dtype_of_a_tensor(dtype):
+    x = Tensor([0, 1], dtype=dtype, device="reference")
+    found = np.asarray(x), np.array(x), x.__array__(), x.__array__(None)
+    assert {str(array.dtype) for array in found} == {dtype}
+
+
+def test_a_dtype_that_is_none_is_refused():
+    with pytest.raises(DTypeError, match="array of dtype 'foo'"):
+        reference([1]).__array__("foo")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"dl_device": "cpu"}, DTypeError),
+        ({"dl_device": (1,)}, DTypeError),
+        ({"max_version": 3}, DTypeError),
+        ({"stream": 1}, DeviceError),
+        ({"dl_device": (2, 0)}, BufferError),  # the standard's error for what is not there
+        ({"copy": False}, BufferError),
+    ],
+    ids=str,
+)
+def test_a_dlpack_option_is_refused_by_what_it_is(options, kind):
+    with pytest.raises(kind, match=r"dlpack|stream"):
+        reference([1.0]).__dlpack__(**options)
 
 
 def test_length_is_the_first_axis():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compiler import Tensor, array_api
-from compiler.errors import CompilerError
+from compiler.errors import CompilerError, ShapeError
 
 KINDS = (ValueError, TypeError, IndexError, OverflowError)  # NumPy's
 
@@ -182,6 +182,31 @@ def test_a_filling_fraction_is_cut_off_like_numpys():
 
 def test_differences_of_a_high_order_are_empty():
     assert MATRIX.diff(axis=1, n=10**12).shape == (2, 0)
+
+
+NOTHING = tensor(np.ones((0, 3)))
+HUGE = {
+    "tile": lambda x: x.tile((1, 2**62)),
+    "repeat": lambda x: x.repeat(2**62, axis=1),
+    "expand": lambda x: x.expand(2**62, -1, -1),
+    "pad": lambda x: x.pad(((0, 0), (2**63, 0))),
+    "reshape": lambda x: x[:0].reshape(0, 2**63),
+    "zeros": lambda x: Tensor.zeros((2**62, 2), device="reference"),
+    "eye": lambda x: Tensor.eye(2**40, device="reference"),
+}
+
+
+@pytest.mark.parametrize("subject", [MATRIX, NOTHING], ids=["matrix", "nothing"])
+@pytest.mark.parametrize("name", HUGE)
+def test_more_elements_than_have_a_number_are_refused(name, subject):
+    with pytest.raises(ShapeError, match=r"shape .*: is too big"):
+        HUGE[name](subject)
+
+
+def test_nothing_has_no_billion_parts():
+    assert [part.shape for part in NOTHING.split(3)] == [(0, 3)] * 3
+    with pytest.raises(ShapeError, match="no 1000000000 equal parts"):
+        NOTHING.split(10**9)
 
 
 def test_diagonals_far_outside_are_all_or_nothing():

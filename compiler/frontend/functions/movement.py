@@ -265,6 +265,9 @@ def stack(arrays: Sequence[Operand], axis: int = 0) -> Value:
     return concat([expand_dims(value, axis) for value in values], axis)
 
 
+_MOST_EMPTY_PARTS = 2**16  # of an axis without elements, which has any number of equal parts
+
+
 def split(x: Value, sections: int | Sequence[int], axis: int = 0) -> tuple[Value, ...]:
     """Equal parts, or parts between the given indices."""
     place = as_axis(axis, x.ndim)
@@ -273,7 +276,7 @@ def split(x: Value, sections: int | Sequence[int], axis: int = 0) -> tuple[Value
         ends = [0, *[_clamped(as_int(end, "section"), size) for end in sections], size]
     else:
         count = as_int(sections, "sections")
-        if count < 1 or size % count:
+        if count < 1 or size % count or count > max(size, _MOST_EMPTY_PARTS):
             raise ShapeError(f"split of {x.shape}: axis {place} has no {count} equal parts")
         ends = [size // count * part for part in range(count + 1)]
     return tuple([_along(x, place, (a, max(a, b))) for a, b in pairwise(ends)])

@@ -116,7 +116,8 @@ def jit(function: Callable[P, R] | None = None, *, state: Sequence[Tensor] = ())
     """
     if function is None:
         return partial(jit, state=state)
-    if not callable(function) or not all(isinstance(tensor, Tensor) for tensor in state):
+    is_state = isinstance(state, Sequence) and all(isinstance(item, Tensor) for item in state)
+    if not callable(function) or not is_state:
         raise JitError(f"jit of {function!r:.40}: needs a function, and tensors as its state")
     return Jit(function, tuple(state))
 

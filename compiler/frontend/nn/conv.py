@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from compiler.errors import ShapeError
-from compiler.frontend.nn.initial import Initial
+from compiler.frontend.given import require_tensors
+from compiler.frontend.nn.initial import Initial, require_initial
 from compiler.frontend.shapes import as_int, as_shape
 from compiler.frontend.tensor import Tensor
 
@@ -24,6 +25,7 @@ class Conv:
         groups: int = 1,
         bias: bool = True,
     ) -> None:
+        require_initial("conv", make)
         if as_int(groups, "groups") < 1 or inputs % groups or outputs % groups:
             raise ShapeError(f"conv of {inputs} to {outputs} channels: have no {groups} groups")
         self.weight, bound = make.weights((outputs, inputs // groups, *as_shape(kernel, "kernel")))
@@ -31,6 +33,7 @@ class Conv:
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
 
     def __call__(self, x: Tensor) -> Tensor:
+        require_tensors("conv", x)
         return x.conv(
             self.weight.value,
             None if self.bias is None else self.bias.value,

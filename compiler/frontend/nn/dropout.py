@@ -5,6 +5,8 @@ import numpy as np
 from compiler.errors import OptionError
 from compiler.frontend import graph
 from compiler.frontend.functions.random import threefry
+from compiler.frontend.given import require_tensors
+from compiler.frontend.shapes import as_int, as_number
 from compiler.frontend.tensor import Tensor, wrap
 from compiler.ir import INT32, UINT32
 
@@ -17,12 +19,13 @@ class Dropout:
     """
 
     def __init__(self, rate: float, seed: int, device: str = "llvm") -> None:
-        if not 0 <= rate < 1:
+        if not 0 <= as_number(rate, "dropout rate") < 1:
             raise OptionError(f"dropout rate is {rate}: use one from 0 up to but not 1")
-        self.rate, self.seed = rate, seed
+        self.rate, self.seed = rate, as_int(seed, "seed")
         self.calls = Tensor(np.zeros((), np.uint32), device=device)
 
     def __call__(self, x: Tensor, *, training: bool = False) -> Tensor:
+        require_tensors("dropout", x)
         if not training or self.rate == 0:
             return x
         kept = self._draw(x) >= round(self.rate * 2**32)

@@ -5,10 +5,16 @@ from math import prod, sqrt
 
 import numpy as np
 
-from compiler.errors import ShapeError
+from compiler.errors import DTypeError, ShapeError
 from compiler.frontend.dtypes import DTypeLike, as_dtype, to_numpy
 from compiler.frontend.shapes import as_int, as_shape
 from compiler.frontend.tensor import Tensor
+
+
+def require_initial(what: str, make: object) -> None:
+    """Raise DTypeError, naming the layer, for what layers are not made with."""
+    if not isinstance(make, Initial):
+        raise DTypeError(f"{what} made by {make!r:.40}: use nn.Initial(seed) first")
 
 
 class Initial:
