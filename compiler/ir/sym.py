@@ -4,10 +4,9 @@ Sizes are mathematical integers: a size, stride or offset of a real buffer never
 """
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from hashlib import sha256
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 from compiler.errors import ShapeError
 from compiler.ir.bounds import bounds
@@ -21,8 +20,7 @@ _Monomial: TypeAlias = tuple[Node, ...]  # atoms in order of _key; () is the con
 _Polynomial: TypeAlias = dict[_Monomial, int]
 
 _LONGEST_KEY = 4096  # characters
-_keys: WeakKeyDictionary[Node, str] = WeakKeyDictionary()  # pure functions of the node
-_polynomials: WeakKeyDictionary[Node, _Polynomial] = WeakKeyDictionary()
+_REMEMBERED = 4096  # nodes whose key and polynomial are
 
 
 def add(a: Size, b: Size) -> Size:
@@ -214,12 +212,10 @@ def _terms(size: Size) -> _Polynomial:
     """Coefficient by monomial; no zero coefficients."""
     if isinstance(size, int):
         return {(): size} if size else {}
-    found = _polynomials.get(size)
-    if found is None:
-        found = _polynomials[size] = _expand(size)
-    return found
+    return _expand(size)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _expand(node: Node) -> _Polynomial:
     if node.op is _CONST:
         return _terms(int(node.value))
@@ -257,16 +253,14 @@ def _without(monomial: _Monomial, atoms: _Monomial) -> _Monomial | None:
     return tuple(rest)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _key(node: Node) -> str:
     """Structure as text: an order that does not depend on the process."""
-    found = _keys.get(node)
-    if found is None:
-        fields = ",".join([str(value) for value in node.attr])
-        children = ",".join([_key(child) for child in node.src])
-        if len(children) > _LONGEST_KEY:  # computed offsets share what, written out, has no end
-            children = sha256(children.encode()).hexdigest()
-        found = _keys[node] = f"{node.op.name}[{fields}]({children})"
-    return found
+    fields = ",".join([str(value) for value in node.attr])
+    children = ",".join([_key(child) for child in node.src])
+    if len(children) > _LONGEST_KEY:  # computed offsets share what, written out, has no end
+        children = sha256(children.encode()).hexdigest()
+    return f"{node.op.name}[{fields}]({children})"
 
 
 def _build(terms: _Polynomial, *like: Size) -> Size:
@@ -286,7 +280,6 @@ def _build(terms: _Polynomial, *like: Size) -> Size:
     assert total is not None
     if () in terms:
         total = intern(_ADD, dtype, (total, const(dtype, terms[()])))
-    _polynomials[total] = terms
     return total
 
 

@@ -17,8 +17,8 @@ _T = TypeVar("_T")
 def _count_alone() -> int:
     """What getrefcount says, in a loop like that of `sweep`, of a value that only a dict holds."""
     table: dict[int, object] = {0: object()}
-    entries = list(table.items())
-    _, value = entries.pop()
+    entries = table.copy()
+    _, value = entries.popitem()
     return getrefcount(value)
 
 
@@ -61,10 +61,10 @@ class Table(Generic[_T]):
         self.older = older = self.current  # before it is replaced: a miss must find it
         self.limit = 0  # from now on everybody enters
         self.current = {}
-        entries = list(older.copy().items())  # a copy is atomic: a late thread may still enter some
+        entries = older.copy()  # atomic: a late thread may still enter some
         try:
             while entries:
-                key, value = entries.pop()
+                key, value = entries.popitem()  # no list of pairs for the collector to look at
                 if getrefcount(value) <= _ALONE:
                     del older[key]
         finally:  # also where a signal interrupts it

@@ -39,7 +39,7 @@ def toposort(*roots: Node) -> Order:
 
 def _order_of_kernel(root: Node) -> Order:
     """Walked once: the whole of a kernel is asked for by everything that looks at it."""
-    above = getattr(root, "order", None)  # without the root, which would keep itself alive
+    above = root.order  # without the root, which would keep itself alive
     if above is None:
         order = Order(_walk((root,)))
         set_order(root, tuple(order[:-1]))

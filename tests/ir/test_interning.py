@@ -2,6 +2,7 @@
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError
 from threading import Barrier
 from weakref import ref
@@ -55,8 +56,12 @@ def test_no_node_in_use_is_lost_while_threads_sweep_the_table():
         list(pool.map(make, range(THREADS)))
 
 
+class _Name(str):
+    """A string that can be seen to be freed, with the node that it names."""
+
+
 def test_a_graph_that_nobody_uses_is_freed_once_many_nodes_have_been_made():
-    first = ref(_chain("freed")[0])
+    first = ref(_chain(_Name("freed"))[0].attr[0])
     others = [intern(Op.VAR, INT32, (), (f"other{number}", 0, 1)) for number in range(FEWEST)]
     while first() is not None and len(others) < 1_000_000:  # twice of what other tests hold
         others.append(intern(Op.VAR, INT32, (), (f"other{len(others)}", 0, 1)))
@@ -66,6 +71,27 @@ def test_a_graph_that_nobody_uses_is_freed_once_many_nodes_have_been_made():
 def test_a_node_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         const(INT32, 1).op = Op.ADD
+
+
+def test_a_copy_of_a_node_is_the_node():
+    node = intern(Op.NEG, INT32, (const(INT32, 1),))
+    assert copy(node) is node
+    assert deepcopy(node) is node
+
+
+def test_a_long_chain_of_nodes_is_freed_without_a_deep_stack():
+    end = _Name("end")
+    freed = ref(end)
+    node = intern(Op.VAR, INT32, (), (end, 0, 10))
+    del end
+    for _ in range(2 * FEWEST):  # the youngest stay: the last of them alone holds the others
+        node = intern(Op.NEG, INT32, (node,))
+    _chain("other")
+    del node
+    others = [intern(Op.VAR, INT32, (), (f"new{number}", 0, 1)) for number in range(FEWEST)]
+    while freed() is not None and len(others) < 1_000_000:
+        others.append(intern(Op.VAR, INT32, (), (f"new{len(others)}", 0, 1)))
+    assert freed() is None
 
 
 def test_constants_are_told_apart_by_their_bits():
