@@ -69,3 +69,7 @@ class ModelError(CompilerError):
 
 class DeviceError(CompilerError):
     """A device that is missing, or that failed while running a kernel."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """A device or a host that has no memory left: nothing that a kernel has done."""

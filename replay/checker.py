@@ -26,7 +26,7 @@ from replay.outcome import Numerics
 from replay.plain import plain_opts
 from replay.severity import elements_of, share_of_bound
 from replay.subject import Checked, RefusedError, Where
-from replay.verify import verify
+from replay.verify import Verdict, verify
 
 _STRICT = 3  # promises of a device that it needs for the bits of every other, if it makes any
 
@@ -53,14 +53,17 @@ class KernelChecker:
         try:
             new = compile_kernel(ast, target, decode_options(record), decoded)
             before = None if old is None else as_it_was(new, old)
-            seed = sha256(record.ast.encode()).hexdigest()  # the same numbers on every backend
-            verdict = verify(new, device, seed, old=before)
+            verdict, why_alone = _judged(record, device, new, before)
+        except MemoryError:
+            raise  # says nothing of the kernel
         except CompilerError as error:
             raise RefusedError(Where.COMPILING, str(error)) from None
+        if why_alone is not None:
+            before = None
         code = None if before is None else _machine_code(device, new, before)
         return Checked(
             numerics=verdict.numerics,
-            reason=verdict.reason,
+            reason="; ".join(filter(None, (verdict.reason, why_alone))) or None,
             weak=verdict.weak,
             digest=verdict.digest,
             bits=_owed(record, device, new),
@@ -87,6 +90,20 @@ class KernelChecker:
                 checked = Checked(numerics=Numerics.SKIPPED, reason=refusal.error)
             found.append((target.name, checked))
         return tuple(found)
+
+
+def _judged(
+    record: corpus.KernelRecord, device: Device, new: Compiled, old: Compiled | None
+) -> tuple[Verdict, str | None]:
+    """The verdict, and why it is one without the old kernel, where that cannot run here."""
+    seed = sha256(record.ast.encode()).hexdigest()  # the same numbers on every backend
+    if old is None:
+        return verify(new, device, seed), None
+    try:
+        return verify(new, device, seed, old=old), None
+    except CompilerError as error:
+        verdict = verify(new, device, seed)  # if this raises as well, it is the new one's fault
+        return verdict, f"the old kernel cannot run here: {error}"
 
 
 def _owed(record: corpus.KernelRecord, device: Device, compiled: Compiled) -> str | None:

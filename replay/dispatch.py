@@ -23,6 +23,7 @@ from typing import IO, Generic, TypeVar
 import msgspec
 
 from replay.errors import WorkerError
+from replay.patience import starved_s
 from replay.wire import (
     WIRE,
     Message,
@@ -43,6 +44,7 @@ _PAUSE_S = 0.005  # between two looks at what has come, so that answers come by 
 _LOG_BYTES = 4000
 _NEAR_THE_LIMIT = 0.8
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "Cannot allocate memory", "MemoryError")
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _decode = msgspec.msgpack.Decoder(Message).decode
 
 
@@ -69,6 +71,20 @@ class _Worker(Generic[T]):
     answered: int = 0
     pace_s: float = _HELD_S / 3  # for one job, about
     last_s: float = 0.0  # when it last answered
+    begun_s: float = 0.0  # when it could begin what it works at
+    starved_s: float = 0.0  # for how long it had no core until then
+
+    def begin(self, limit_s: float) -> None:
+        """It can work at the next job from now on."""
+        self.begun_s = time.monotonic()
+        self.starved_s = starved_s(self.process.pid)
+        self.deadline = self.begun_s + limit_s
+
+    def wait_on(self, limit_s: float) -> bool:
+        """Whether its deadline lies in the future, now that it is known how it was starved."""
+        extra = max(0.0, starved_s(self.process.pid) - self.starved_s)
+        self.deadline = self.begun_s + limit_s + extra
+        return self.deadline > time.monotonic()
 
     @property
     def room(self) -> int:
@@ -111,7 +127,7 @@ class _Dispatcher(Generic[T]):
             yield from self._look(min(worker.deadline for worker in workers))
             now = time.monotonic()
             for worker in self._workers():
-                if worker.deadline <= now and not _has_spoken(worker):
+                if worker.deadline <= now and not _has_spoken(worker) and not self._waits(worker):
                     yield from self._expire(worker)
 
     def _look(self, until_s: float) -> Iterator[tuple[Job[T], Reply]]:
@@ -205,7 +221,7 @@ class _Dispatcher(Generic[T]):
 
     def _feed(self, worker: _Worker[T], task: _Task[T]) -> None:
         if not worker.tasks and worker.is_ready:
-            worker.deadline = time.monotonic() + self._crew.limits.time_s
+            worker.begin(self._crew.limits.time_s)
         worker.tasks.append(task)
         if worker.is_ready:
             worker.unsent += frame(task.job.call)  # written by `_fill`, with others
@@ -229,6 +245,8 @@ class _Dispatcher(Generic[T]):
             yield from self._bury(worker)
             return
         worker.buffer += data
+        if worker.is_ready:
+            worker.begin(self._crew.limits.time_s)  # once for all answers that have come
         while (body := take_frame(worker.buffer)) is not None:
             yield from self._receive(worker, body)
             if worker.process.returncode is not None:
@@ -244,7 +262,7 @@ class _Dispatcher(Generic[T]):
             worker.is_ready = True
             worker.first_peak_bytes = message.peak_bytes
             worker.last_s = time.monotonic()
-            worker.deadline = worker.last_s + self._crew.limits.time_s
+            worker.begin(self._crew.limits.time_s)
             for task in worker.tasks:
                 worker.unsent += frame(task.job.call)
             return
@@ -252,10 +270,11 @@ class _Dispatcher(Generic[T]):
         if isinstance(message, OutOfMemory):
             yield from self._blame(worker, task, message)
             return
-        now = time.monotonic()
-        worker.keep_pace(now)
-        worker.deadline = now + self._crew.limits.time_s
+        worker.keep_pace(time.monotonic())
         yield task.job, message
+
+    def _waits(self, worker: _Worker[T]) -> bool:
+        return worker.is_ready and worker.wait_on(self._crew.limits.time_s)
 
     def _expire(self, worker: _Worker[T]) -> Iterator[tuple[Job[T], Reply]]:
         if not worker.is_ready:
@@ -277,13 +296,16 @@ class _Dispatcher(Generic[T]):
             full = OutOfMemory(f"{_ending(status)}; {_last_line(log)}")
             yield from self._blame(worker, task, full)
         else:
-            yield from self._blame(worker, task, Died(_ending(status), log))
+            by_another = -status in _FROM_OUTSIDE
+            yield from self._blame(worker, task, Died(_ending(status), log, by_another))
 
     def _blame(
         self, worker: _Worker[T], task: _Task[T], reply: Died | OutOfMemory
     ) -> Iterator[tuple[Job[T], Reply]]:
-        """Blame a job that was alone in its worker; try any other once more, alone."""
-        if worker.answered == 0:
+        """Blame a job that was alone in its worker; try any other once more, alone, and also one
+        whose worker was ended from outside."""
+        is_accident = isinstance(reply, Died) and reply.by_another and not task.is_suspect
+        if worker.answered == 0 and not is_accident:
             self._replace(worker)
             yield task.job, reply
         else:

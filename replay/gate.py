@@ -9,7 +9,7 @@ from corpus import SHORT_KEY
 from replay import metrics
 from replay.approvals import Ledger
 from replay.diff import digest_of
-from replay.outcome import NO_ANSWER, Numerics, Outcome, Result, kind_of
+from replay.outcome import NO_ANSWER, NO_VERDICT, Numerics, Outcome, Result, kind_of
 from replay.policy import Policy, minimum_of
 
 _NOT_REPLAYED = (Outcome.SKIPPED, Outcome.UNREADABLE, Outcome.MISSING, Outcome.NEW)
@@ -25,7 +25,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 def with_approvals(results: Sequence[Result], ledger: Ledger) -> tuple[Result, ...]:
-    """Mark the differences that the ledger approves. Wrong numbers are never approved by it."""
+    """Mark the differences that the ledger approves. Wrong or unknown numbers never are."""
     return tuple(
         result if result.old is None or result.new is None else _with_approval(result, ledger)
         for result in results
@@ -97,7 +97,7 @@ def _allows(
 def _with_approval(result: Result, ledger: Ledger) -> Result:
     assert result.old is not None
     assert result.new is not None
-    if result.outcome in _NEVER_APPROVED or result.numerics is Numerics.WRONG:
+    if result.outcome in _NEVER_APPROVED or result.numerics in NO_VERDICT:
         return result
     pair = (digest_of(result.old), digest_of(result.new))
     if (approval := ledger.find(*pair)) is not None:

@@ -98,7 +98,11 @@ def differs_with_itself(first: Result, baseline: Baseline, again: Result) -> Res
 
 
 def with_numerics(result: Result, reply: Reply) -> Result:
-    """`result` with what running its kernel showed; a kernel that ends its process is wrong."""
+    """`result` with what running its kernel showed.
+
+    A kernel that ends its process is wrong. One that came to no end within its limits, or whose
+    process was ended by another, is unfinished: that says as much of the machine as of it.
+    """
     match reply:
         case Done(payload=payload):
             checked = checking.read(payload)
@@ -116,18 +120,25 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 code=checked.code,
             )
         case Raised(error=error, traceback=traceback):
-            return _ended_badly(result, f"running it raises {error}", traceback)
+            return _without_numbers(result, f"running it raises {error}", traceback)
+        case Died(reason=reason, log=log, by_another=True):
+            reason = f"its worker was ended from outside, by {reason}"
+            return _without_numbers(result, reason, log)
         case Died(reason=reason, log=log):
-            return _ended_badly(result, f"running it ends in {reason}", log)
+            reason = f"running it ends in {reason}"
+            return _without_numbers(result, reason, log, Numerics.WRONG)
         case TimedOut(seconds=seconds):
-            return _ended_badly(result, f"running it takes more than {seconds:g} s", "")
+            reason = f"running it takes more than {seconds:g} s; give --record-timeout more"
+            return _without_numbers(result, reason, "")
         case OutOfMemory(reason=reason):
-            return _ended_badly(result, f"running it needs too much memory: {reason}", "")
+            return _without_numbers(result, f"running it needs too much memory: {reason}", "")
 
 
-def _ended_badly(result: Result, reason: str, log: str) -> Result:
+def _without_numbers(
+    result: Result, reason: str, log: str, numerics: Numerics = Numerics.UNFINISHED
+) -> Result:
     return msgspec.structs.replace(
-        result, numerics=Numerics.WRONG, numerics_reason=reason, log=result.log or log
+        result, numerics=numerics, numerics_reason=reason, log=result.log or log
     )
 
 

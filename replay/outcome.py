@@ -38,6 +38,7 @@ class Numerics(Enum):
     """What running a kernel against the reference showed, the worst first."""
 
     WRONG = "wrong"
+    UNFINISHED = "unfinished"  # it came to no end here, for want of time, memory or luck
     UNDECIDED = "undecided"  # a comparison or cast inside the error bound: no verdict possible
     SKIPPED = "skipped"
     BOUNDED = "bounded"
@@ -58,6 +59,8 @@ class Facet(Enum):
 
 
 CHANGED = (Outcome.CODE, Outcome.OPTS, Outcome.RENAMED)
+NO_VERDICT = (Numerics.WRONG, Numerics.UNFINISHED)
+"""What no approval covers: numbers that are not right, or that nobody knows."""
 NO_ANSWER = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.UNREADABLE, Outcome.ERROR)
 
 

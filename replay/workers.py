@@ -50,10 +50,12 @@ class Job(Generic[T]):
 
 
 class Died(msgspec.Struct, frozen=True, tag="died"):
-    """A worker that ended while it had the job, twice."""
+    """A worker that ended while it had the job, twice. `by_another`: no process does that to
+    itself, so somebody, or the system for want of memory, did."""
 
     reason: str
     log: str
+    by_another: bool = False
 
 
 class TimedOut(msgspec.Struct, frozen=True, tag="timed out"):

@@ -8,7 +8,7 @@ from replay.commands.common import corpus_option, selection_options, showing_pro
 from replay.commands.replaying import replaying_options
 from replay.errors import ReplayError
 from replay.invocation import Invocation
-from replay.outcome import Numerics, Result
+from replay.outcome import NO_VERDICT, Numerics, Result
 from replay.plan import Extent
 from replay.reports.model import Report, short
 from replay.session import Request, replay_corpus
@@ -25,21 +25,22 @@ from replay.text import one_line, printable
 def command(invocation: Invocation, request: Request) -> int:
     """Run the kernels of a corpus, or those that KEYS name, against the reference.
 
-    Prints one line a kernel. Exit code 1 if any is wrong, 3 if none could be run.
+    Prints one line a kernel. Exit code 1 if any is wrong or came to no end, 3 if none could be
+    run.
     """
     whole = replace(request, verify=Extent.ALL, determinism=Extent.NONE)
     with showing_progress() as progress:
         report = replay_corpus(whole, invocation, progress)
     for result in report.results:
         click.echo(_line(result))
-        if result.numerics is Numerics.WRONG and result.log:
+        if result.numerics in NO_VERDICT and result.log:
             click.echo(printable(result.log))
     click.echo(_summary(report))
     if report.is_interrupted:
         return 130
     if not any(result.numerics not in (None, Numerics.SKIPPED) for result in report.results):
         raise ReplayError(f"corpus {request.corpus}: no kernel could be run; see above why")
-    return 1 if report.numerics.get(Numerics.WRONG.value) else 0
+    return int(any(report.numerics.get(verdict.value) for verdict in NO_VERDICT))
 
 
 def _line(result: Result) -> str:

@@ -28,7 +28,7 @@ SEVERITIES = ("structure", ">=1", ">=0.1", ">=0.01", "<0.01")  # the worst first
 def bucket_of(result: Result) -> str | None:
     """How many bounds its worst element is off; None of a kernel that was not run."""
     match result.numerics:
-        case None | Numerics.SKIPPED:
+        case None | Numerics.SKIPPED | Numerics.UNFINISHED:
             return None
         case Numerics.EXACT:
             return _EXACT

@@ -10,7 +10,7 @@ import msgspec
 from replay import metrics
 from replay.cluster import Cluster
 from replay.gate import Gate
-from replay.outcome import NO_ANSWER, Number, Numerics, Outcome, Result
+from replay.outcome import NO_ANSWER, NO_VERDICT, Number, Numerics, Outcome, Result
 from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, counted, severity_of
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def short(key: str) -> str:
 def more_about(report: Report, result: Result) -> str:
     """The command that shows more of one result."""
     command = "show" if result.outcome in (Outcome.UNREADABLE, Outcome.MISSING) else "diff"
-    if result.numerics is Numerics.WRONG:
+    if result.numerics in NO_VERDICT:
         command = "verify"
     key = f"{short(result.key)} --corpus {quoted(report.corpus)}"
     options = report.options if command != "show" else ""
@@ -140,7 +140,7 @@ def more_about(report: Report, result: Result) -> str:
 
 def trouble(result: Result) -> str:
     """Why a result is bad, in one line: wrong numbers first, then too much work."""
-    if result.numerics is Numerics.WRONG:
+    if result.numerics in NO_VERDICT:
         return result.numerics_reason or ""
     excess = result.excess if result.is_beyond else None
     return excess or result.numerics_reason or result.reason or ""
@@ -207,4 +207,4 @@ def failures(report: Report) -> Sequence[Result]:
 def _is_answer(result: Result) -> bool:
     """Whether all that is wrong with a result is how much work it does."""
     bad = (*NO_ANSWER, Outcome.NONDETERMINISTIC)
-    return result.outcome not in bad and result.numerics is not Numerics.WRONG
+    return result.outcome not in bad and result.numerics not in NO_VERDICT

@@ -26,7 +26,11 @@ _STYLES = {
     Outcome.CODE: "yellow",
     Outcome.SKIPPED: "magenta",
 }
-_NUMERIC_STYLES = {Numerics.WRONG: "red", Numerics.UNDECIDED: "yellow"}
+_NUMERIC_STYLES = {
+    Numerics.WRONG: "red",
+    Numerics.UNFINISHED: "red",
+    Numerics.UNDECIDED: "yellow",
+}
 
 
 def render(report: Report, *, is_colored: bool = False) -> str:

@@ -73,3 +73,28 @@ def process_id(payload: bytes) -> bytes:
         file.write(str(os.getpid()))
     time.sleep(600)
     return b""
+
+
+def be_killed(payload: bytes) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return payload
+
+
+def be_killed_once(path: bytes) -> bytes:
+    if not os.path.exists(path):
+        os.close(os.open(path, os.O_CREAT))
+        be_killed(path)
+    return b"alive"
+
+
+def work_in_a_crowd(payload: bytes) -> bytes:
+    """Take 0.3 s of CPU on a core that three others want as well."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    others = [os.fork() for _ in range(3)]
+    begin = time.process_time()
+    while 0 in others or time.process_time() - begin < 0.3:
+        pass
+    for other in others:
+        os.kill(other, signal.SIGKILL)
+        os.waitpid(other, 0)
+    return b"done"

@@ -32,7 +32,7 @@ from compiler.backends.llvm.compile import (
 )
 from compiler.backends.llvm.streams import LINE_BYTES, MARK
 from compiler.backends.memory import copied, empty, is_whole
-from compiler.errors import DeviceError
+from compiler.errors import DeviceError, DeviceMemoryError
 from compiler.ir import DType, Size
 from compiler.target import LLVM, Target
 
@@ -232,7 +232,7 @@ class HostDevice:
         try:
             array = empty(storage, size)
         except (MemoryError, ValueError):  # ValueError: beyond what an array can have at all
-            raise DeviceError(f"llvm: {size} {dtype} do not fit in memory") from None
+            raise DeviceMemoryError(f"llvm: {size} {dtype} do not fit in memory") from None
         return HostBuffer(dtype, size, array, array.ctypes.data)
 
     def wrap(self, array: Array, dtype: DType) -> HostBuffer:

@@ -37,7 +37,7 @@ from compiler.backends.opencl.mirrors import (
     image_support,
 )
 from compiler.backends.opencl.probe import DeviceId, working_device
-from compiler.errors import BuildError, DeviceError
+from compiler.errors import BuildError, DeviceError, DeviceMemoryError
 from compiler.ir import DType
 from compiler.target import OPENCL, Target
 
@@ -181,7 +181,9 @@ class OpenCLDevice:
         try:
             memory = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, nbytes)
         except cl.Error as error:
-            raise DeviceError(f"opencl: {size} {dtype} do not fit on the device: {error}") from None
+            raise DeviceMemoryError(
+                f"opencl: {size} {dtype} do not fit on the device: {error}"
+            ) from None
         return DeviceBuffer(dtype, size, memory, memory, mirror=Mirror(newest=Newest.NOWHERE))
 
     def wrap(self, array: Array, dtype: DType) -> DeviceBuffer:
@@ -315,7 +317,14 @@ def _driver_errors(what: str) -> Iterator[None]:
     try:
         yield
     except cl.Error as error:
-        raise DeviceError(f"opencl: {what}: {' '.join(str(error).split())}") from None
+        raised = DeviceMemoryError if error.code in _NO_MEMORY else DeviceError
+        raise raised(f"opencl: {what}: {' '.join(str(error).split())}") from None
+
+
+_NO_MEMORY = (
+    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+    cl.status_code.OUT_OF_HOST_MEMORY,
+)
 
 
 _SOURCE_FILE = re.compile(
