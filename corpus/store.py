@@ -85,6 +85,7 @@ class Store:
         self._cache = _open_cache(path, wait_s)
         self._is_open = True
         self._is_batch = False
+        self._pauses_s = _PAUSES_S
         note_writer(path, 1)
         _survive_forks(self)
 
@@ -137,16 +138,21 @@ class Store:
     def _retried(self, act: Callable[[_SharedCache], _T]) -> _T:
         """Run one transaction; after an error that is not known to last, again on a new connection.
 
-        Nothing of a transaction that failed is there, so `act` may be asked again.
+        Nothing of a transaction that failed is there, so `act` may be asked again. An error that
+        outlasted all pauses once is not waited for again until a transaction succeeds: a program
+        under capture would pause at each of its kernels.
         """
-        for pause_s in _PAUSES_S:
+        for pause_s in self._pauses_s:
             try:
                 with self._writing() as cache:
                     return act(cache)
             except InaccessibleCorpusError:
                 time.sleep(pause_s)
+        self._pauses_s = ()
         with self._writing() as cache:
-            return act(cache)
+            done = act(cache)
+        self._pauses_s = _PAUSES_S
+        return done
 
     @contextmanager
     def _writing(self) -> Iterator[_SharedCache]:

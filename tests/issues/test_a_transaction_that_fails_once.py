@@ -2,10 +2,12 @@
 
 SQLite had rolled a transaction back by itself, for an error that did not last; the rollback that
 came after it failed as well, and hid the reason. Their kind: an error that says nothing of the
-corpus (it is neither full, nor locked, nor damaged) costs no record if it passes.
+corpus (it is neither full, nor locked, nor damaged) costs no record if it passes, and no pause at
+every kernel if it stays.
 """
 
 import sqlite3
+import time
 
 import diskcache
 import pytest
@@ -46,3 +48,21 @@ def test_an_error_that_stays_is_named_by_its_first_reason_and_counted(tmp_path, 
         monkeypatch.undo()
     with open_reader(tmp_path / "corpus", allow_empty=True) as reader:
         assert (len(reader), reader.lost) == (0, 1)
+
+
+def test_an_error_that_stays_is_waited_for_once(tmp_path, monkeypatch):
+    pauses = []
+    with open_writer(tmp_path / "corpus") as writer:
+        monkeypatch.setattr(time, "sleep", pauses.append)
+        monkeypatch.setattr(diskcache.Cache, "set", failing(100))
+        for _ in range(5):
+            with pytest.raises(InaccessibleCorpusError):
+                writer.add(RECORD)
+        lasting = len(pauses)
+        monkeypatch.undo()
+        monkeypatch.setattr(time, "sleep", pauses.append)
+        writer.add(RECORD)
+        monkeypatch.setattr(diskcache.Cache, "set", failing(2))
+        writer.add(RECORD)
+    assert 0 < lasting <= 4
+    assert len(pauses) == lasting + 2
