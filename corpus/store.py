@@ -85,7 +85,7 @@ class Store:
         self._cache = _open_cache(path, wait_s)
         self._is_open = True
         self._is_batch = False
-        self._pauses_s = _PAUSES_S
+        self._pauses_s: tuple[float, ...] = _PAUSES_S
         note_writer(path, 1)
         _survive_forks(self)
 
