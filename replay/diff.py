@@ -198,14 +198,24 @@ def _amounts(opts: Sequence[Opt], name: str) -> list[str]:
 
 
 def _edits_of_lines(places: Iterable[Hunk]) -> Iterator[str]:
-    """What was done to each line."""
+    """What was done to each line: lines are compared with lines that do the same."""
     for hunk in places:
-        for before, after in zip(hunk.old, hunk.new, strict=False):
-            yield from _line_edits(before, after)
-        for line in hunk.old[len(hunk.new) :]:
-            yield f"- {_opcode(line)}"
-        for line in hunk.new[len(hunk.old) :]:
-            yield f"+ {_opcode(line)}"
+        before, after = [[_opcode(line) for line in lines] for lines in (hunk.old, hunk.new)]
+        for code in _opcodes(before, after):
+            old = hunk.old[code.src_start : code.src_end]
+            new = hunk.new[code.dest_start : code.dest_end]
+            for gone, came in zip(old, new, strict=False):
+                yield from _exchanged(gone, came)
+            yield from (f"{_opcode(line)} removed" for line in old[len(new) :])
+            yield from (f"{_opcode(line)} added" for line in new[len(old) :])
+
+
+def _exchanged(gone: str, came: str) -> tuple[str, ...]:
+    """One line for another. Operands of two instructions that do other things are no change."""
+    before, after = _opcode(gone), _opcode(came)
+    if before != after and "%" in gone and "%" in came:
+        return (f"{before} -> {after}",)
+    return _line_edits(gone, came)
 
 
 # Kernels of one corpus share many lines, and more pieces of lines.

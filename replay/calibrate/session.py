@@ -16,7 +16,7 @@ from replay.calibrate.mutants import Mutant
 from replay.errors import ReplayError
 from replay.fuzz import IMPORTS, Lab, run_campaign
 from replay.fuzz import Plan as FuzzPlan
-from replay.outcome import CHANGED, Numerics, Outcome, Result
+from replay.outcome import CHANGED, NO_VERDICT, Numerics, Outcome, Result
 from replay.patched import copy_compiler
 from replay.plan import Extent, Progress, Source
 from replay.plan import Plan as ReplayPlan
@@ -132,7 +132,7 @@ def _sound(
     return tuple(
         result.key
         for result in results
-        if result.outcome is Outcome.SAME and result.numerics is not Numerics.WRONG
+        if result.outcome is Outcome.SAME and result.numerics not in NO_VERDICT
     )
 
 

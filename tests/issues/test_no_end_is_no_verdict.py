@@ -28,7 +28,7 @@ REPLAY_TESTS = Path(__file__).parents[1] / "replay"
 sys.path.insert(0, str(REPLAY_TESTS))
 
 from programs import DIFFERENCE, make_corpus, patched, record_of, run  # noqa: E402  # there
-from results import changed  # noqa: E402
+from results import changed  # noqa: E402  # likewise
 
 CREW = Crew(
     environ=os.environ,
