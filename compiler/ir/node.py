@@ -79,12 +79,12 @@ _nodes: Table[Node] = Table()
 
 def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, ...] = ()) -> Node:
     """The one node (op, dtype, src, attr). Never folds."""
-    key: Key = (op, dtype, src, attr)
+    key: Key = (op._name_, dtype.name, src, attr)  # of names: the collector forgets such tuples
     below = src
     if op in _SYMBOLIC_OPS:
         if op is _CONST:
             attr, bits = _canonical_const(dtype, attr)
-            key = (op, dtype, bits, attr[1])
+            key = (op._name_, dtype.name, bits, attr[1])
         below = src + _sizes_in(op, attr)
     # Most are new: to look first would be to hash the key twice
     node = Node(op, dtype, src, attr, below)

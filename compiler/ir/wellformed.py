@@ -300,14 +300,13 @@ def _loop(node: Node) -> str | None:
 
 def _result(node: Node) -> str | None:
     if len(node.src) == 1 and node.src[0].op is _LOOP:
-        _, _, accs, _ = loop_parts(node.src[0])
-        if not 0 <= node.attr[0] < len(accs):
-            return f"index {node.attr[0]} of {len(accs)} accumulators"
-        return (
-            None
-            if accs[node.attr[0]].dtype is node.dtype
-            else f"dtype of an accumulator {accs[node.attr[0]].dtype}"
-        )
+        loop, index = node.src[0], node.attr[0]
+        ranges, count = loop.attr
+        accs = loop.src[ranges + count : ranges + 2 * count]
+        if not 0 <= index < len(accs):
+            return f"index {index} of {len(accs)} accumulators"
+        dtype = accs[index].dtype
+        return None if dtype is node.dtype else f"dtype of an accumulator {dtype}"
     if len(node.src) == 2 and node.src[0].op is _ACC and node.src[1].op is _END:
         return (
             None

@@ -6,7 +6,7 @@ from functools import lru_cache
 from compiler.ir import Interval, Node, Op, bounds
 from compiler.rules.builder import Builder
 
-_ADD, _SUB, _MUL, _NEG = Op.ADD, Op.SUB, Op.MUL, Op.NEG
+_ADD, _SUB, _MUL, _NEG, _CONST = Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.CONST
 
 Terms = Mapping[Node, int]
 
@@ -22,17 +22,18 @@ def linear(root: Node) -> tuple[Terms, int]:
     stack: list[tuple[Node, int]] = [(root, 1)]
     while stack:
         node, factor = stack.pop()
-        if node.op is _ADD:
+        op = node.op
+        if op is _ADD:
             stack.append((node.src[1], factor))
             stack.append((node.src[0], factor))
-        elif node.op is _SUB:
+        elif op is _SUB:
             stack.append((node.src[1], -factor))
             stack.append((node.src[0], factor))
-        elif node.op is _NEG:
+        elif op is _NEG:
             stack.append((node.src[0], -factor))
-        elif node.op is _MUL and node.src[1].is_const:
+        elif op is _MUL and node.src[1].is_const:
             stack.append((node.src[0], factor * int(node.src[1].value)))
-        elif node.is_const:
+        elif op is _CONST and node.is_const:
             constant += factor * int(node.value)
         else:
             terms[node] = terms.get(node, 0) + factor
@@ -43,8 +44,10 @@ def exact_interval(terms: Terms, constant: int) -> Interval:
     """The interval of the sum over the integers, without wrapping."""
     low = high = constant
     for node, factor in terms.items():
-        ends = [factor * end for end in bounds(node)]
-        low, high = low + min(ends), high + max(ends)
+        least, most = bounds(node)
+        if factor < 0:
+            least, most = most, least
+        low, high = low + factor * least, high + factor * most
     return low, high
 
 
@@ -53,6 +56,7 @@ def fits(node: Node, interval: Interval) -> bool:
     return int(node.dtype.lowest) <= interval[0] and interval[1] <= int(node.dtype.highest)
 
 
+@lru_cache(maxsize=128)  # likewise
 def exact_linear(root: Node) -> tuple[Terms, int, Interval] | None:
     """The terms of `root` where the sum cannot wrap, else None."""
     terms, constant = linear(root)
