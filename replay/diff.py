@@ -283,7 +283,7 @@ def _opcode(line: str) -> str:
         words = list(re.findall(r"[A-Za-z_]\w*(?=\()|[-+*/%<>&|^?]", right))
         return " ".join(sorted(set(words))) or "="
     word = _WORD.search(right)
-    return word[0] if word else line.strip()[:12]
+    return word[0] if word else line.strip()[:12] or "empty line"
 
 
 def _balance(old: str, new: str) -> tuple[str, ...]:

@@ -1,9 +1,15 @@
-"""Text from a corpus on its way to a terminal: nothing in it may steer the terminal."""
+"""Text from a corpus on its way to a terminal: nothing in it may steer the terminal, or the CI
+system that reads along."""
+
+import re
+
+_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)  # a line that GitHub or Azure would obey
 
 
 def printable(text: str) -> str:
     """`text` with control characters, but for newlines and tabs, made visible."""
-    return "".join(c if c.isprintable() or c in "\n\t" else _visible(c) for c in text)
+    shown = "".join(c if c.isprintable() or c in "\n\t" else _visible(c) for c in text)
+    return _COMMAND.sub(r"\1\\\2", shown)
 
 
 def one_line(text: str) -> str:

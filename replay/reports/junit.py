@@ -26,9 +26,10 @@ def render(report: Report) -> str:
 
 
 def _case(report: Report, result: Result, *, is_refused: bool) -> TestCase:
-    case = TestCase(f"{result.name} {short(result.key)}", f"replay.{result.target}")
+    name = f"{result.name} {short(result.key)}"
+    case = TestCase(_printable(name), f"replay.{_printable(result.target)}")
     if result.outcome is Outcome.SKIPPED:
-        case.result = [Skipped(result.reason or "skipped")]
+        case.result = [Skipped(_printable(result.reason) or "skipped")]
     elif result.outcome in NO_ANSWER:
         entry = Error(f"{result.outcome.value}: {_printable(result.reason)}", result.outcome.value)
         entry.text = _printable(f"{result.log}\n{more_about(report, result)}")

@@ -1,8 +1,11 @@
 """The report as Markdown, for CI summaries and comments on changes."""
 
+import re
+
 from replay.diff import unified
 from replay.outcome import Result
 from replay.reports.model import Report, failures, more_about, short, trouble
+from replay.text import one_line, printable
 
 _SHOWN_CLUSTERS = 20
 _SHOWN_FAILURES = 20
@@ -52,8 +55,8 @@ def _clusters(report: Report) -> list[str]:
         lines += [f"### {cluster.number}. {_escaped(cluster.title)} ({cluster.count})", ""]
         if example.old is not None and example.new is not None:
             body = unified(example.old.source, example.new.source, max_lines=_SHOWN_LINES)
-            lines += ["```diff", body.replace("```", "'''"), "```"]
-        lines += [f"`{more_about(report, example)}`", ""]
+            lines += ["```diff", printable(body).replace("```", "'''"), "```"]
+        lines += [_command(more_about(report, example)), ""]
     hidden = len(report.clusters) - _SHOWN_CLUSTERS
     return [*lines, f"... and {hidden} more clusters", ""] if hidden > 0 else lines
 
@@ -70,16 +73,17 @@ def _failures(report: Report) -> list[str]:
 
 
 def _row(report: Report, result: Result) -> str:
-    cells = (
-        short(result.key),
-        result.name,
-        result.kind,
-        trouble(result),
-        f"`{more_about(report, result)}`",
-    )
-    return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
+    cells = [_escaped(each) for each in (short(result.key), result.name, result.kind)]
+    cells += [_escaped(trouble(result)), _command(more_about(report, result)).replace("|", "\\|")]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _command(text: str) -> str:
+    return f"`{one_line(text).replace('`', chr(39))}`"
+
+
+_SPECIAL = re.compile(r"[\\|`*\[\]!]")  # what would make code, emphasis, links, images or columns
 
 
 def _escaped(text: str) -> str:
-    printable = "".join(c if c.isprintable() else " " for c in text)
-    return printable.replace("|", "\\|").replace("<", "&lt;")
+    return _SPECIAL.sub(r"\\\g<0>", one_line(text)).replace("<", "&lt;")
