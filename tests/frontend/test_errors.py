@@ -41,6 +41,8 @@ WRONG = {
     "decimals": (lambda: X.round("a"), TypeError, "decimals is 'a'"),
     "item": (lambda: X.item(), ValueError, "(2, 3): has 6 elements"),
     "max of nothing": (lambda: Tensor(np.ones((0, 2))).max(0), ValueError, "(0, 2)"),
+    "a diagonal": (lambda: Tensor.einsum("ii", X[:, :1]), ValueError, "(2, 1): i is 2 and 1"),
+    "dots": (lambda: Tensor.einsum("i...->i", X), ValueError, "the result has no ..."),
     "einsum": (lambda: Tensor.einsum("ij,jk", X, X), ValueError, "j is 3 and 2"),
     "take along": (lambda: X.take_along_axis(Tensor([0]), 0), ValueError, "differ in dimensions"),
     "take type": (lambda: X.take_along_axis(X, 0), IndexError, "index of float64"),

@@ -60,6 +60,8 @@ def _parse(subscripts: str, values: Sequence[Value]) -> tuple[list[Letters], Let
         return inputs, (*hidden, *once)
     before, dots, after = right.partition("...")
     output = (*before, *(hidden if dots else ()), *after)
+    if hidden and not dots:
+        raise ShapeError(f"einsum {subscripts!r}: the result has no ... for what ... stands for")
     if len(set(output)) != len(output) or not set(output) <= set(every):
         raise ShapeError(f"einsum {subscripts!r}: the result names an index twice or a new one")
     return inputs, output
@@ -77,7 +79,12 @@ def _letters(part: str, ndim: int, subscripts: str) -> Letters:
 def _sizes(subscripts: str, inputs: Sequence[Letters], values: Sequence[Value]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for letters, value in zip(inputs, values, strict=True):
+        own: dict[str, int] = {}  # a diagonal is of equal sizes, 1 is not repeated for it
         for letter, size in zip(letters, value.shape, strict=True):
+            if own.setdefault(letter, size) != size:
+                raise ShapeError(
+                    f"einsum {subscripts!r} of {value.shape}: {letter} is {own[letter]} and {size}"
+                )
             known = sizes.setdefault(letter, size)
             if known == 1:
                 sizes[letter] = size

@@ -52,13 +52,14 @@ class _Plan:
     steps: tuple[int, ...]
     shape: Shape  # after dropping integer axes and adding new ones
     arrays: tuple[tuple[int, Value], ...]  # (axis of `shape`, positions)
+    is_together: bool  # nothing stands between the arrays
 
 
 def getitem(x: Value, index: Index) -> Value:
     """The elements that `index` selects."""
     plan = _plan(x, index)
     moved = graph.reshape(_move(x, plan), plan.shape)
-    return _pick(moved, plan.arrays) if plan.arrays else moved
+    return _pick(moved, plan.arrays, is_together=plan.is_together) if plan.arrays else moved
 
 
 def setitem(x: Value, index: Index, value: Operand) -> Value:
@@ -69,7 +70,7 @@ def setitem(x: Value, index: Index, value: Operand) -> Value:
         return where(mask, new, x)
     plan = _plan(x, index)
     old = graph.reshape(_move(x, plan), plan.shape)
-    new = _put(old, plan.arrays, new) if plan.arrays else _fit(new, plan.shape)
+    new = _put(old, plan, new) if plan.arrays else _fit(new, plan.shape)
     return _place(x, new, plan)
 
 
@@ -128,7 +129,8 @@ def _fit(new: Value, shape: Shape) -> Value:
 
 
 def _plan(x: Value, index: Index) -> _Plan:
-    items = _expand_ellipsis(x, _with_arrays(x, index))
+    given = _with_arrays(x, index)
+    items = _without_masks(x, _expand_ellipsis(x, given))
     has_arrays = any(isinstance(item, Value | _Repeated) for item in items)
     pairs: list[tuple[int, int]] = []
     steps: list[int] = []
@@ -156,8 +158,20 @@ def _plan(x: Value, index: Index) -> _Plan:
         steps.append(span[2])
     flips = tuple([axis for axis, step in enumerate(steps) if step < 0])
     return _Plan(
-        tuple(pairs), flips, tuple([abs(step) for step in steps]), tuple(shape), tuple(arrays)
+        tuple(pairs),
+        flips,
+        tuple([abs(step) for step in steps]),
+        tuple(shape),
+        tuple(arrays),
+        _is_together(given),
     )
+
+
+def _is_together(items: Sequence[Index]) -> bool:
+    """Whether arrays, and the integers beside them, stand side by side; `...` may be of no axes."""
+    apart = [item is None or item is Ellipsis or isinstance(item, slice) for item in items]
+    picking = [place for place, is_apart in enumerate(apart) if not is_apart]
+    return not picking or picking[-1] - picking[0] + 1 == len(picking)
 
 
 def _slice(item: slice, size: int) -> tuple[int, int, int]:
@@ -227,34 +241,42 @@ def _single(item: Index, size: int, axis: int) -> tuple[int, int]:
 
 
 def _with_arrays(x: Value, index: Index) -> list[Index]:
-    """Items with arrays as values; a mask becomes the positions at which it holds."""
+    """Items with arrays as values, masks among them."""
     items: list[Index] = []
-    axis = 0
     for item in index if isinstance(index, tuple) else (index,):
         array = _as_array(list(item) if isinstance(item, tuple) else item, x.device)
         if array is not None and array.dtype is BOOL and array.ndim == 0:
             count = int(to_numpy(array))
             items.append(_Repeated(graph.full(0, INT32, (count,), x.device)))
-            continue
-        if array is not None and array.dtype is BOOL:
-            found = _positions(array, x.shape[axis : axis + array.ndim])
-            items.extend(found)
-            axis += len(found)
-            continue
-        items.append(item if array is None else array)
-        axis += _takes_axis(item)
+        else:
+            items.append(item if array is None else array)
     consumed = _consumed(items)
     if consumed > x.ndim:
         raise IndexingError(f"{consumed} indices: the array has {x.ndim} dimensions")
     return items
 
 
+def _without_masks(x: Value, items: Sequence[Index]) -> list[Index]:
+    """A mask becomes the positions at which it holds, an array for each axis that it takes."""
+    found: list[Index] = []
+    axis = 0
+    for item in items:
+        count = _axes_of(item)
+        is_mask = isinstance(item, Value) and item.dtype is BOOL
+        found.extend(_positions(item, x.shape[axis : axis + count]) if is_mask else [item])
+        axis += count
+    return found
+
+
 def _consumed(items: Sequence[Index]) -> int:
-    return sum(_takes_axis(item) for item in items)
+    return sum(map(_axes_of, items))
 
 
-def _takes_axis(item: Index) -> bool:
-    return item is not None and item is not Ellipsis and not isinstance(item, _Repeated)
+def _axes_of(item: Index) -> int:
+    """How many axes an item takes."""
+    if isinstance(item, Value):
+        return item.ndim if item.dtype is BOOL else 1
+    return int(item is not None and item is not Ellipsis and not isinstance(item, _Repeated))
 
 
 def _as_array(item: Index, device: str) -> Value | None:
@@ -275,7 +297,8 @@ def _from_list(item: object, device: str) -> Value:
         array = np.asarray(item)
     except ValueError as error:
         raise IndexingError(f"index of {type(item).__name__}: is no array, {error}") from None
-    return as_value(array if array.size else array.astype(np.int64), device)
+    is_empty_list = isinstance(item, list) and array.size == 0
+    return as_value(array.astype(np.int64) if is_empty_list else array, device)
 
 
 def _positions(mask: Value, shape: Shape) -> list[Value]:
@@ -298,27 +321,27 @@ def _expand_ellipsis(x: Value, items: list[Index]) -> list[Index]:
 # --- integer arrays -------------------------------------------------------------------------------
 
 
-def _pick(x: Value, arrays: Sequence[tuple[int, Value]]) -> Value:
+def _pick(x: Value, arrays: Sequence[tuple[int, Value]], *, is_together: bool = True) -> Value:
     shape = broadcast(*[array.shape for _, array in arrays])
     picked = rows_at(x, [(axis, broadcast_to(array, shape)) for axis, array in arrays], shape)
-    return graph.permute(picked, _result_order(x, [axis for axis, _ in arrays], len(shape)))
+    front = arrays[0][0] if is_together else 0
+    return graph.permute(picked, _result_order(x.ndim - len(arrays), len(shape), front))
 
 
-def _result_order(x: Value, axes: Sequence[int], count: int) -> tuple[int, ...]:
-    """Axes of the result out of (`count` index axes, rest): in place where they are adjacent."""
-    is_adjacent = list(axes) == list(range(axes[0], axes[0] + len(axes)))
-    front = axes[0] if is_adjacent else 0
-    order = list(range(count, count + x.ndim - len(axes)))
+def _result_order(rest: int, count: int, front: int) -> tuple[int, ...]:
+    """Axes of the result out of (`count` index axes, the rest): theirs stand at `front`."""
+    order = list(range(count, count + rest))
     order[front:front] = range(count)
     return tuple(order)
 
 
-def _put(x: Value, arrays: Sequence[tuple[int, Value]], new: Value) -> Value:
+def _put(x: Value, plan: _Plan, new: Value) -> Value:
     """`x` with rows replaced: each row takes the last place that means it."""
+    arrays = plan.arrays
     axes = [axis for axis, _ in arrays]
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     shape = broadcast(*[array.shape for _, array in arrays])
-    order = _result_order(x, axes, len(shape))
+    order = _result_order(len(rest), len(shape), axes[0] if plan.is_together else 0)
     whole = (*shape, *[x.shape[axis] for axis in rest])
     fitted = _fit(new, tuple([whole[axis] for axis in order]))
     turned = graph.permute(fitted, tuple([order.index(axis) for axis in range(len(order))]))
