@@ -40,7 +40,12 @@ def with_growth(results: Sequence[Result], policy: Policy) -> tuple[Result, ...]
 
 
 def pass_or_fail(
-    results: Sequence[Result], policy: Policy, *, lost: int = 0, damage: Sequence[str] = ()
+    results: Sequence[Result],
+    policy: Policy,
+    *,
+    lost: int = 0,
+    damage: Sequence[str] = (),
+    is_interrupted: bool = False,
 ) -> Gate:
     """Apply the policy to every result and to the whole."""
     why: list[str] = []
@@ -59,6 +64,8 @@ def pass_or_fail(
     if lost and not policy.allow_incomplete:
         why.append(f"the corpus is incomplete: {lost} {_records(lost)} lost since it was captured")
     why += [f"the corpus is damaged: {line}" for line in damage]
+    if is_interrupted:
+        why.append("the replay was interrupted: not all that was asked was done")
     keys: tuple[str, ...] = ()
     if kinds or beyond:  # else none is refused, and there may be 100,000
         keys = tuple(result.key for result in results if not is_allowed(result, policy))

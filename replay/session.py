@@ -260,7 +260,13 @@ def _report(
     results, clusters = with_clusters(with_approvals(grown, ledger))
     is_part = request.fresh is None and len(results) < total
     is_shard = request.shard != WHOLE
-    gate = pass_or_fail(results, policy, lost=reader.lost, damage=found.damage)
+    gate = pass_or_fail(
+        results,
+        policy,
+        lost=reader.lost,
+        damage=found.damage,
+        is_interrupted=found.is_interrupted,
+    )
     return Report(
         corpus=str(request.corpus),
         mode=request.mode.value,
