@@ -1,8 +1,8 @@
 """Targets without work-groups: products of matrices in register tiles, their columns in panels."""
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
-from typing import NamedTuple
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
@@ -16,7 +16,7 @@ from compiler.kernel.opts import PadTo, Upcast
 _GUARDED = 0.97  # of the speed is left where an axis is padded: reads and writes have guards
 
 
-class _Worth(NamedTuple):
+class _Worth(NamedTuple):  # a tuple: hundreds are made
     """What speaks for a tile, the first first."""
 
     is_stored: bool  # results are vectors in memory
@@ -26,12 +26,9 @@ class _Worth(NamedTuple):
     rows: int
 
 
-class _Tile(NamedTuple):  # tuples: hundreds are made
-    """`columns` lie in vectors, `rows` are broadcast; neither need divide the axis."""
-
-    worth: _Worth
-    column: Axis
-    row: Axis
+# What a tile is worth, the axis whose columns lie in vectors, and that whose rows are broadcast;
+# neither need be divided by the tile.
+_Tile: TypeAlias = tuple[_Worth, Axis, Axis]
 
 
 def tile(draft: Draft) -> Draft:
@@ -43,8 +40,8 @@ def tile(draft: Draft) -> Draft:
         *_tiles(draft, product, product.left, product.right),
         *_tiles(draft, product, product.right, product.left),
     ]
-    ranked.sort(key=attrgetter("worth"), reverse=True)
-    if ranked and ranked[0].worth.products < worth_in_lanes(draft, product):
+    ranked.sort(key=itemgetter(0), reverse=True)
+    if ranked and ranked[0][0].products < worth_in_lanes(draft, product):
         return draft  # few columns, and both sides contiguous along the sum: for `vectorize`
     for worth, column, row in ranked:
         columns = _upcast(draft, column, worth.columns)
@@ -85,7 +82,7 @@ def _tiles(
             widths = sorted({*widths, *_beyond(draft, size_of(column), widest)})
         for row in rows:
             for worth in _sizes(draft, column, widths, size_of(row)):
-                yield _Tile(worth, column, row)
+                yield worth, column, row
 
 
 def _beyond(draft: Draft, size: int, most: int) -> list[int]:
@@ -97,8 +94,9 @@ def _beyond(draft: Draft, size: int, most: int) -> list[int]:
     return list(range(lanes, min(most + 1, size + lanes), lanes))
 
 
-def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> Iterator[_Worth]:
+def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> list[_Worth]:
     """The tiles of these widths that registers hold, over a row axis of `lines`."""
+    found: list[_Worth] = []
     size, options = size_of(column), draft.options
     is_stored = _contiguous(draft, [each for each in draft.accesses if each.is_store], column)
     for width in widths:
@@ -110,7 +108,8 @@ def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> Ite
             useful = size / lanes * lines / (-(-lines // height) * height)
             padded = (size % width > 0) + (lines % height > 0)
             products = useful * per_load * _GUARDED**padded
-            yield _Worth(is_stored, products, padded == 0, width, height)
+            found.append(_Worth(is_stored, products, padded == 0, width, height))
+    return found
 
 
 def _contiguous(draft: Draft, accesses: Sequence[Access], axis: Axis) -> bool:
