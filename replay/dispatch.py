@@ -98,10 +98,13 @@ class _Worker(Generic[T]):
         self.last_s = now_s
 
 
-def dispatch(jobs: Iterator[Job[T]], crew: Crew) -> Iterator[tuple[Job[T], Reply]]:
-    """Run every job; yield each with its reply, as they come. Closing the iterator ends it all."""
+def dispatch(first: Job[T], others: Iterator[Job[T]], crew: Crew) -> Iterator[tuple[Job[T], Reply]]:
+    """Run every job; yield each with its reply, as they come. Closing the iterator ends it all.
+
+    `others` may end and go on: it is asked again after every reply.
+    """
     with tempfile.TemporaryDirectory(prefix="replay-") as directory:
-        dispatcher = _Dispatcher(jobs, crew, Path(directory))
+        dispatcher = _Dispatcher(first, others, crew, Path(directory))
         with closing(dispatcher):
             yield from dispatcher.run()
 
@@ -109,12 +112,14 @@ def dispatch(jobs: Iterator[Job[T]], crew: Crew) -> Iterator[tuple[Job[T], Reply
 class _Dispatcher(Generic[T]):
     """Owns the workers of one call of run_jobs."""
 
-    def __init__(self, jobs: Iterator[Job[T]], crew: Crew, directory: Path) -> None:
-        self._jobs = jobs
+    def __init__(
+        self, first: Job[T], others: Iterator[Job[T]], crew: Crew, directory: Path
+    ) -> None:
+        self._others = others
         self._crew = crew
         self._directory = directory
         self._selector = selectors.DefaultSelector()
-        self._returned: deque[_Task[T]] = deque()  # held by a worker that was ended
+        self._returned = deque([_Task(first)])  # the first, and what an ended worker held
         self._suspects: deque[_Task[T]] = deque()  # each needs a fresh worker
         self._started = 0
 
@@ -155,7 +160,7 @@ class _Dispatcher(Generic[T]):
             return self._suspects.popleft()
         if self._returned:
             return self._returned.popleft()
-        job = next(self._jobs, None)
+        job = next(self._others, None)
         return None if job is None else _Task(job)
 
     def _start_if_needed(self) -> None:

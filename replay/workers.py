@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -71,7 +70,10 @@ def cores() -> int:
 
 
 def run_jobs(jobs: Iterable[Job[T]], crew: Crew) -> Iterator[tuple[Job[T], Reply]]:
-    """Run every job; yield each with its reply, as they come. Closing the iterator ends it all."""
+    """Run every job; yield each with its reply, as they come. Closing the iterator ends it all.
+
+    After every reply an iterator that had no job is asked again, while a worker is held for it.
+    """
     waiting = iter(jobs)
     for first in waiting:
-        yield from import_module("replay.dispatch").dispatch(chain((first,), waiting), crew)
+        yield from import_module("replay.dispatch").dispatch(first, waiting, crew)
