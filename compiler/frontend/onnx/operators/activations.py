@@ -96,8 +96,13 @@ def _hardmax(call: Call) -> Value:
     """1 at the first greatest element, 0 elsewhere; until opset 13 rows are all later axes."""
     x = call.value(0)
     axis = as_axis(call.attribute("axis", 1 if call.opset < 13 else -1), x.ndim)
-    best = reduce.argmax(x, axis, keepdims=True)
-    return ew.where(ew.equal(arange_like(x, axis), best), ew.constant(x, 1), ew.constant(x, 0))
+    rows = x
+    if call.opset < 13:
+        rows = graph.reshape(x, (*x.shape[:axis], math.prod(x.shape[axis:])))
+    best = reduce.argmax(rows, axis, keepdims=True)
+    is_best = ew.equal(arange_like(rows, axis), best)
+    found = ew.where(is_best, ew.constant(rows, 1), ew.constant(rows, 0))
+    return graph.reshape(found, x.shape)
 
 
 OPERATORS: dict[str, Operator] = {

@@ -80,7 +80,8 @@ def _scanned(call: Call, given: Sequence[Value]) -> tuple[Item, ...]:
     state: tuple[Item, ...] = tuple(given[: len(given) - count])
     scanned = given[len(given) - count :]
     axes = call.attribute("scan_input_axes", (0,) * count)
-    backwards = call.attribute("scan_input_directions", (0,) * count)
+    forwards = (0,) * count
+    backwards = call.attribute("scan_input_directions", call.attribute("directions", forwards))
     axes = tuple([as_axis(axis, x.ndim) for axis, x in zip(axes, scanned, strict=True)])
     lengths = [x.shape[axis] for axis, x in zip(axes, scanned, strict=True)]
     length = lengths[0]

@@ -14,6 +14,7 @@ from compiler.frontend.onnx.call import Call, Item, Operator
 from compiler.frontend.operands import broadcast_to
 from compiler.frontend.shapes import as_axis, broadcast
 from compiler.frontend.storage import from_array
+from compiler.frontend.symbolic import is_symbolic
 
 
 def _reshape(call: Call) -> Value:
@@ -57,6 +58,8 @@ def _split(call: Call) -> tuple[Value, ...]:
         count = call.attribute("num_outputs", call.outputs)
         chunk = -(-x.shape[axis] // count)
         sizes = (chunk,) * count
+    elif not any(is_symbolic(n) for n in (*sizes, x.shape[axis])) and sum(sizes) != x.shape[axis]:
+        raise call.error(f"parts of {list(sizes)} of an axis of {x.shape[axis]}: need to be all")
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
     return movement.split(x, tuple(ends), axis)
 
@@ -76,10 +79,12 @@ def _slice(call: Call) -> Value:
 
 
 def _span(start: int, end: int, step: int, size: int) -> slice:
-    """ONNX counts a negative end from the back, but one below -size means before the start."""
-    if step < 0 and end < -size:
-        return slice(start, None, step)
-    return slice(start, end, step)
+    """ONNX counts from the back, too, but backwards starts before the first are the first,
+    and only an end before it takes it, where Python's take nothing.
+    """
+    if step > 0:
+        return slice(start, end, step)
+    return slice(-size if start < -size else start, None if end < -size else end, step)
 
 
 def _expand(call: Call) -> Value:

@@ -78,7 +78,8 @@ def _layer_norm(call: Call) -> tuple[Value, ...]:
     eps = float(call.attribute("epsilon", 1e-5))
     normal = ew.multiply(reduce.layer_norm(x, axes, eps), call.value(1))
     result = normal if bias is None else ew.add(normal, bias)
-    mean, var = reduce.mean(x, axes, keepdims=True), reduce.var(x, axes, keepdims=True)
+    wide = graph.cast(x, dtypes.accumulator(x.dtype))
+    mean, var = reduce.mean(wide, axes, keepdims=True), reduce.var(wide, axes, keepdims=True)
     stash = FLOAT32 if call.attribute("stash_type", FLOAT) == FLOAT else x.dtype
     return result, graph.cast(mean, stash), graph.cast(floats.rsqrt(ew.add(var, eps)), stash)
 

@@ -57,13 +57,14 @@ _PLAIN: Mapping[str, Bend] = {
     "softsign": lambda x: ew.divide(x, ew.add(ew.abs_(x), 1.0)),
     "softplus": floats.softplus,
 }
-_WITH_NUMBERS: Mapping[str, tuple[Callable[[Value, float, float], Value], float, float]] = {
+# The function, its alpha, and its beta: None where it takes none.
+_WITH_NUMBERS: Mapping[str, tuple[Callable[[Value, float, float], Value], float, float | None]] = {
     "affine": (_affine, 1.0, 0.0),
-    "leakyrelu": (_leaky, 0.01, 0.0),
-    "thresholdedrelu": (_thresholded, 1.0, 0.0),
+    "leakyrelu": (_leaky, 0.01, None),
+    "thresholdedrelu": (_thresholded, 1.0, None),
     "scaledtanh": (_scaled_tanh, 1.0, 1.0),
     "hardsigmoid": (_hard_sigmoid, 0.2, 0.5),
-    "elu": (_elu, 1.0, 0.0),
+    "elu": (_elu, 1.0, None),
 }
 
 
@@ -89,8 +90,9 @@ def _bends(call: Call, defaults: tuple[str, ...], directions: int) -> list[tuple
         elif name in _WITH_NUMBERS:
             function, alpha, beta = _WITH_NUMBERS[name]
             alpha = alphas.pop(0) if alphas else alpha
-            beta = betas.pop(0) if betas and beta else beta
-            found.append(_with_numbers(function, alpha, beta))
+            if beta is not None and betas:
+                beta = betas.pop(0)
+            found.append(_with_numbers(function, alpha, beta or 0.0))
         else:
             raise call.error(f"activation {name} is not one of ONNX's")
     size = len(defaults)
