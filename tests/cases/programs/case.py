@@ -18,8 +18,13 @@ class Case:
     expected: Callable[..., Sequence[np.ndarray]]
     rtol: float = 0.0
     atol: float = 0.0
+    of_outputs: tuple[tuple[float, float], ...] = ()  # (rtol, atol) of each, where they differ
     schedules: tuple[str, ...] = ()
     constants: bool = False  # run it again with the inputs as constants of the kernels
+
+    def tolerance(self, index: int) -> tuple[float, float]:
+        """The rtol and the atol of an output."""
+        return self.of_outputs[index] if self.of_outputs else (self.rtol, self.atol)
 
 
 def as_constants(array, device):

@@ -182,8 +182,8 @@ TWO_PASSES = Case(
         m.std((1, 3)),
     ),
     pass_answers,
-    rtol=2e-5,
-    atol=5e-3,
+    # A variance by one pass is off by tens of percent here; a softmax is about 1 / 257.
+    of_outputs=((2e-5, 1e-9), (1e-6, 1e-9), (1e-6, 1e-5), (2e-3, 0), (1e-3, 5e-3), (1e-5, 1e-6)),
 )
 
 
