@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.errors import DTypeError, NumberError, ShapeError
 from compiler.frontend.graph import Number
+from compiler.frontend.symbolic import largest, smallest
 from compiler.ir import (
     BFLOAT16,
     BOOL,
@@ -103,7 +104,10 @@ def with_number(dtype: DType, number: Number) -> DType:
 def is_held(number: int, dtype: DType) -> bool:
     """Whether a Python integer is one of a dtype's numbers, or rounds to one."""
     if dtype.is_int:
-        return int(dtype.lowest) <= number <= int(dtype.highest)
+        low, high = int(dtype.lowest), int(dtype.highest)
+        # A symbolic size is held where its range is: limits of 64 bits are not in its arithmetic.
+        is_above = low <= smallest(number) or low <= number
+        return is_above and (largest(number) <= high or number <= high)
     return not isinstance(number, int) or number.bit_length() <= _MOST_BITS
 
 

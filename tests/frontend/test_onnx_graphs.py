@@ -128,10 +128,10 @@ def test_a_loop_that_never_runs_keeps_its_state():
     assert np.array_equal(run(program, {"x": X}, "reference")["y"], X)
 
 
-def test_rows_of_a_loop_that_never_runs_have_no_shape():
-    program = model(NO_ROUNDS.replace("float[2,3] w)", "float[2,3] w, float[2,3] v)"))
-    with pytest.raises(ModelError, match="no round ran"):
-        run(program, {"x": X}, "reference")
+def test_rows_of_a_loop_that_never_runs_have_the_shape_that_its_body_gives_them():
+    text = NO_ROUNDS.replace("float[2,3] w)", "float[2,3] w, float[2,3] v)")
+    program = model(text.replace("=> (float[2,3] y)", "=> (float[2,3] y, float[0,2,3] s)"))
+    assert run(program, {"x": X}, "reference")["s"].shape == (0, 2, 3)
 
 
 def test_the_functions_of_a_model_take_attributes():

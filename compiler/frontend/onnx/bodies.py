@@ -10,6 +10,7 @@ from compiler.frontend.onnx.call import Item, Series
 from compiler.frontend.onnx.decode import attribute_value, function_of
 from compiler.frontend.onnx.model import Function, NodeProto
 from compiler.frontend.onnx.schemas import schema_of
+from compiler.frontend.symbolic import is_symbolic
 
 
 def has_body(node: NodeProto, opsets: Mapping[str, int]) -> bool:
@@ -92,4 +93,6 @@ def _type_of(item: Item) -> onnx.TypeProto:
 
 def _tensor_type(value: Value) -> onnx.TypeProto:
     code = onnx.helper.np_dtype_to_tensor_dtype(to_numpy(value.dtype))
-    return onnx.helper.make_tensor_type_proto(code, value.shape)
+    # A body that asked for a symbolic size would be one for its value alone.
+    shape = [None if is_symbolic(size) else size for size in value.shape]
+    return onnx.helper.make_tensor_type_proto(code, shape)

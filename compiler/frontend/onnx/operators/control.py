@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.frontend import graph
 from compiler.frontend.functions import movement
 from compiler.frontend.functions.steps import row
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Item, Operator
+from compiler.frontend.onnx.model import Graph
 from compiler.frontend.realize import realize, to_numpy
 from compiler.frontend.shapes import as_axis
 from compiler.frontend.storage import from_array
@@ -28,20 +30,36 @@ def _loop(call: Call) -> tuple[Item, ...]:
     rounds: list[tuple[Item, ...]] = []
     goes_on = call.optional(1) is None or bool(call.only(1))
     while goes_on and len(rounds) < limit:
-        number = from_array(np.asarray(len(rounds), np.int64), call.device)
-        going = from_array(np.asarray(goes_on), call.device)
-        found = _computed(call.evaluate(body, (number, going, *state)))
+        found = _computed(_round(call, body, len(rounds), state, goes_on=goes_on))
         if len(found) <= count:
             raise call.error(f"its graph makes {len(found)} outputs, carries {count} and one more")
         goes_on = bool(to_numpy(_tensor(call, found[0])).item())
         state = found[1 : 1 + count]
         rounds.append(found[1 + count :])
-    if not rounds and len(body.outputs) > 1 + count:
-        raise call.error("no round ran, so the shapes of its outputs are not known")
+    if not rounds and len(body.outputs) == 1 + count:
+        return tuple(state)
+    if not rounds:
+        never = _round(call, body, 0, state, goes_on=goes_on)  # for its shapes, it is not computed
+        return (*state, *[_none_of(call, item, 0) for item in never[1 + count :]])
     stacked = [
         movement.stack([_tensor(call, x) for x in column]) for column in zip(*rounds, strict=True)
     ]
     return (*state, *stacked)
+
+
+def _round(
+    call: Call, body: Graph, number: int, state: Sequence[Item], *, goes_on: bool
+) -> tuple[Item, ...]:
+    place = from_array(np.asarray(number, np.int64), call.device)
+    going = from_array(np.asarray(goes_on), call.device)
+    return call.evaluate(body, (place, going, *state))
+
+
+def _none_of(call: Call, item: Item, axis: int) -> Value:
+    """No such items, one after the other along a new axis."""
+    x = _tensor(call, item)
+    place = as_axis(axis, x.ndim + 1)
+    return graph.full(0, x.dtype, (*x.shape[:place], 0, *x.shape[place:]), x.device)
 
 
 def _computed(items: Sequence[Item]) -> tuple[Item, ...]:
@@ -87,6 +105,8 @@ def _scanned(call: Call, given: Sequence[Value]) -> tuple[Item, ...]:
     length = lengths[0]
     if any(other != length for other in lengths):
         raise call.error(f"scans inputs of {lengths} rows, they have to be as many")
+    if length == 0:
+        return (*state, *_nothing(call, body, state, scanned, axes))
     rounds: list[tuple[Item, ...]] = []
     for i in range(length):
         places = [length - 1 - i if is_back else i for is_back in backwards]
@@ -96,6 +116,19 @@ def _scanned(call: Call, given: Sequence[Value]) -> tuple[Item, ...]:
         rounds.append(found[len(state) :])
     outputs = [[_tensor(call, item) for item in column] for column in zip(*rounds, strict=True)]
     return (*state, *_stacked(call, outputs))
+
+
+def _nothing(
+    call: Call, body: Graph, state: Sequence[Item], scanned: Sequence[Value], axes: Sequence[int]
+) -> list[Value]:
+    """The outputs where there is no row: as wide as those of a row of zeros would be."""
+    rows = []
+    for x, axis in zip(scanned, axes, strict=True):
+        shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+        rows.append(graph.full(0, x.dtype, shape, x.device))
+    made = call.evaluate(body, (*state, *rows))[len(state) :]
+    places = call.attribute("scan_output_axes", (0,) * len(made))
+    return [_none_of(call, item, place) for item, place in zip(made, places, strict=True)]
 
 
 def _stacked(call: Call, outputs: Sequence[list[Value]]) -> list[Value]:
