@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from corpus import KernelRecord, Opt
+from replay import c_edits
 from replay.artefact import Artefact
 from replay.outcome import Facet, Outcome
 from replay.records import STAGE_MARK
@@ -206,12 +207,19 @@ def _edits_of_lines(places: Iterable[Hunk]) -> Iterator[str]:
             new = hunk.new[code.dest_start : code.dest_end]
             for gone, came in zip(old, new, strict=False):
                 yield from _exchanged(gone, came)
-            yield from (f"{_opcode(line)} removed" for line in old[len(new) :])
-            yield from (f"{_opcode(line)} added" for line in new[len(old) :])
+            yield from (f"{_what(line)} removed" for line in old[len(new) :])
+            yield from (f"{_what(line)} added" for line in new[len(old) :])
+
+
+def _what(line: str) -> str:
+    return c_edits.statement(line) if c_edits.is_c(line) else _opcode(line)
 
 
 def _exchanged(gone: str, came: str) -> tuple[str, ...]:
     """One line for another. Operands of two instructions that do other things are no change."""
+    if c_edits.is_c(gone) and c_edits.is_c(came):
+        edit = c_edits.exchanged(gone, came)
+        return _line_edits(gone, came) if edit is None else (edit,)
     before, after = _opcode(gone), _opcode(came)
     if before != after and "%" in gone and "%" in came:
         return (f"{before} -> {after}",)

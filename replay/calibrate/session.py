@@ -90,10 +90,13 @@ class Caught:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """All mutants, judged by `records` records of a corpus; `left_out` of it were not sound."""
+    """All mutants, judged by `records` records of a corpus.
+
+    `left_out` counts those that no mutant can be judged by, by what a replay says of them.
+    """
 
     records: int
-    left_out: int
+    left_out: Mapping[str, int]
     caught: tuple[Caught, ...]
 
     @property
@@ -109,31 +112,50 @@ def calibrate(
     seen: Callable[[Caught], None],
 ) -> Calibrated:
     """Try every mutant of the plan; `seen` hears of each when it has been judged."""
-    chosen = [item.key for item in select(reader, selection) if not isinstance(item, Unreadable)]
-    sound = _sound(reader, chosen, plan.crew, progress)
+    left_out: Counter[str] = Counter()
+    chosen: list[str] = []
+    for item in select(reader, selection):
+        if isinstance(item, Unreadable):
+            left_out[Outcome.UNREADABLE.value] += 1
+        else:
+            chosen.append(item.key)
+    sound = _sound(_replayed(_of(reader, chosen), plan.crew, Extent.ALL, progress), left_out)
     if not sound:
         raise ReplayError(
             f"corpus {reader.path}: no record is `same` and right with the compiler as it is; "
             "see `replay run --verify all`"
         )
-    source = Source(reader, len(sound), sound)
+    source = _of(reader, sound)
     caught: list[Caught] = []
     for mutant in plan.mutants:
         caught.append(_judged(mutant, source, plan, progress))
         seen(caught[-1])
-    return Calibrated(len(sound), len(chosen) - len(sound), tuple(caught))
+    return Calibrated(len(sound), dict(sorted(left_out.items())), tuple(caught))
 
 
-def _sound(
-    reader: Reader, chosen: Sequence[str], crew: Crew, progress: Progress
-) -> tuple[str, ...]:
-    """The records that a healthy compiler answers as before, with numbers that are right."""
-    results = _replayed(Source(reader, len(chosen), tuple(chosen)), crew, Extent.ALL, progress)
-    return tuple(
-        result.key
-        for result in results
-        if result.outcome is Outcome.SAME and result.numerics not in NO_VERDICT
-    )
+def _of(reader: Reader, keys: Sequence[str]) -> Source:
+    return Source(reader, len(keys), tuple(keys))
+
+
+def _sound(results: Sequence[Result], left_out: Counter[str]) -> tuple[str, ...]:
+    """The records that can judge a mutant; `left_out` counts the others."""
+    found: list[str] = []
+    for result in results:
+        why = _why_left_out(result)
+        if why is None:
+            found.append(result.key)
+        else:
+            left_out[why] += 1
+    return tuple(found)
+
+
+def _why_left_out(result: Result) -> str | None:
+    """Why a record judges no mutant; None where a healthy compiler answers as before, and right."""
+    if result.outcome is not Outcome.SAME:
+        return str(result.outcome.value)
+    if result.numerics in NO_VERDICT:
+        return str(result.numerics.value)
+    return None
 
 
 def _judged(mutant: Mutant, source: Source, plan: Plan, progress: Progress) -> Caught:

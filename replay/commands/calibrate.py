@@ -1,5 +1,6 @@
 """`replay calibrate`: which deliberate faults of the compiler are seen, by what, and how fast."""
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -99,19 +100,27 @@ def _counted(caught: Caught, oracle: str) -> str:
 
 
 def _say_totals(found: Calibrated) -> None:
-    left_out = f", {found.left_out} that are not sound left out" if found.left_out else ""
-    click.echo(f"{found.records} records{left_out}")
+    click.echo(f"{found.records} records{_say_left_out(found.left_out)}")
     click.echo(f"{found.killed} of {len(found.caught)} mutants killed")
     for each in found.caught:
         if not each.is_killed:
             click.echo(f"  {each.mutant.name}: {each.mutant.what} ({each.mutant.file})")
 
 
+def _say_left_out(counts: Mapping[str, int]) -> str:
+    """How many records judge nothing, and what a replay of the healthy compiler says of them."""
+    if not counts:
+        return ""
+    reasons = ", ".join(f"{count} {why}" for why, count in counts.items())
+    return f"; {sum(counts.values())} left out: {reasons}"
+
+
 def _as_json(found: Calibrated) -> dict[str, object]:
     return {
         "schema": 1,
         "records": found.records,
-        "left_out": found.left_out,
+        "left_out": sum(found.left_out.values()),
+        "left_out_by_reason": dict(found.left_out),
         "mutants": [_mutant_as_json(each) for each in found.caught],
         "killed": found.killed,
         "total": len(found.caught),
