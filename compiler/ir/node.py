@@ -171,6 +171,12 @@ def replace_src(node: Node, src: tuple[Node, ...]) -> Node:
     return node if src == node.src else intern(node.op, node.dtype, src, node.attr)
 
 
+def loop_accs(loop: Node) -> tuple[Node, ...]:
+    """The accs of a LOOP, without its other parts."""
+    ranges, accs = loop.attr
+    return loop.src[ranges + accs : ranges + 2 * accs]
+
+
 def loop_parts(
     loop: Node,
 ) -> tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]:
@@ -180,6 +186,6 @@ def loop_parts(
     return (
         src[:ranges],
         src[ranges : ranges + accs],
-        src[ranges + accs : ranges + 2 * accs],
+        loop_accs(loop),
         src[ranges + 2 * accs :],
     )

@@ -7,7 +7,7 @@ from operator import attrgetter
 from compiler.ir.dtype import BOOL, INT32, INT64, VOID, DType, Kind
 from compiler.ir.fields import is_number, why_bad_fields
 from compiler.ir.images import PLACE, why_no_image, why_no_pixel
-from compiler.ir.node import Node, loop_parts
+from compiler.ir.node import Node, loop_accs, loop_parts
 from compiler.ir.op import (
     ARRAYS,
     BINARY,
@@ -300,9 +300,7 @@ def _loop(node: Node) -> str | None:
 
 def _result(node: Node) -> str | None:
     if len(node.src) == 1 and node.src[0].op is _LOOP:
-        loop, index = node.src[0], node.attr[0]
-        ranges, count = loop.attr
-        accs = loop.src[ranges + count : ranges + 2 * count]
+        index, accs = node.attr[0], loop_accs(node.src[0])
         if not 0 <= index < len(accs):
             return f"index {index} of {len(accs)} accumulators"
         dtype = accs[index].dtype

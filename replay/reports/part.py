@@ -54,6 +54,7 @@ def merge_parts(parts: Sequence[Report], policy: Policy, ledger: Ledger) -> Repo
             results[result.key or f"~{len(results)}"] = result
     ordered = tuple(results[key] for key in sorted(results))
     marked, clusters = with_clusters(with_approvals(with_growth(ordered, policy), ledger))
+    is_interrupted = any(part.is_interrupted for part in parts)
     return msgspec.structs.replace(
         first,
         results=marked,
@@ -63,11 +64,11 @@ def merge_parts(parts: Sequence[Report], policy: Policy, ledger: Ledger) -> Repo
             policy,
             lost=first.lost,
             damage=first.damage,
-            is_interrupted=any(part.is_interrupted for part in parts),
+            is_interrupted=is_interrupted,
         ),
         compiles=sum(part.compiles for part in parts),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        is_interrupted=any(part.is_interrupted for part in parts),
+        is_interrupted=is_interrupted,
         selected_from=None,
         shard=None,
         corpus_digest=None,
