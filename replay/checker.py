@@ -22,7 +22,7 @@ from replay.artefact import Artefact
 from replay.assemblies import packed
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
 from replay.metrics import compare_code
-from replay.outcome import Numerics
+from replay.outcome import Beside, Numerics
 from replay.plain import plain_opts
 from replay.severity import elements_of, share_of_bound
 from replay.subject import Checked, RefusedError, Where
@@ -60,6 +60,8 @@ class KernelChecker:
             raise RefusedError(Where.COMPILING, str(error)) from None
         if why_alone is not None:
             before = None
+        if verdict.beside is Beside.TEXT:
+            before = new
         code = None if before is None else _machine_code(device, new, before)
         return Checked(
             numerics=verdict.numerics,
@@ -67,6 +69,7 @@ class KernelChecker:
             weak=verdict.weak,
             digest=verdict.digest,
             bits=_owed(record, device, new),
+            beside=verdict.beside,
             machine_code=None if code is None else "equal" if code[0] == code[1] else "differs",
             elements=elements_of(verdict.runs),
             of_bound=share_of_bound(verdict.runs),
@@ -129,10 +132,10 @@ def _machine_code(device: Device, new: Compiled, old: Compiled) -> tuple[str, st
     assembly: Callable[[Program], str] | None = getattr(device, "assembly", None)
     if assembly is None:
         return None
-    before, after = [
-        assembly(each.program).replace(each.program.name, "kernel") for each in (old, new)
-    ]
-    return before, after
+    after = assembly(new.program).replace(new.program.name, "kernel")
+    if old is new:
+        return after, after
+    return assembly(old.program).replace(old.program.name, "kernel"), after
 
 
 def open_ahead(payload: bytes) -> bytes:

@@ -113,6 +113,7 @@ def with_numerics(result: Result, reply: Reply) -> Result:
                 is_weak=checked.weak is not None,
                 digest=checked.digest,
                 bits=checked.bits,
+                beside=checked.beside,
                 machine_code=checked.machine_code,
                 metrics=checked.metrics,
                 elements=checked.elements,

@@ -47,6 +47,15 @@ class Numerics(Enum):
     __hash__ = object.__hash__  # likewise
 
 
+class Beside(Enum):
+    """How the old kernel took part when the new one was run."""
+
+    RUN = "run"  # on the same inputs, on the same device
+    TEXT = "text"  # both are one program but for blanks and comments: one run stands for both
+
+    __hash__ = object.__hash__  # likewise
+
+
 class Facet(Enum):
     """A part of an artefact that is compared."""
 
@@ -81,6 +90,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     digest: str | None = None  # of all that it wrote
     bits: str | None = None  # a question and opts to which all backends owe the same digest
     is_weak: bool = False  # no input could tell this kernel from one that does nothing
+    beside: Beside | None = None  # how the old kernel took part in that; None: it did not
     machine_code: str | None = None  # "equal" or "differs", where the host could say
     old: Artefact | None = None
     new: Artefact | None = None

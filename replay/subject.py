@@ -19,7 +19,7 @@ import msgspec
 
 from corpus import KernelRecord, Opt
 from replay.artefact import Artefact
-from replay.outcome import Numerics, Pair
+from replay.outcome import Beside, Numerics, Pair
 
 SUBJECTS: tuple[tuple[str, str, str], ...] = (
     # the `kind` of its records, the module that has `SUBJECT`, the one that has `CHECKER`
@@ -81,6 +81,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     weak: str | None = None
     digest: str | None = None
     bits: str | None = None
+    beside: Beside | None = None  # how the old kernel took part; None: it did not
     machine_code: str | None = None  # "equal" or "differs" from the old kernel's, where known
     metrics: Mapping[str, Pair] = {}  # of the machine code, old and new
     elements: Mapping[str, int] = {}  # how many are exact, bounded, or so far off

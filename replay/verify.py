@@ -27,7 +27,8 @@ from replay.inputs import (
     storage,
     variable_choices,
 )
-from replay.outcome import Numerics
+from replay.outcome import Beside, Numerics
+from replay.spelling import are_one_program
 from replay.tolerance import (
     Comparison,
     Severity,
@@ -101,6 +102,7 @@ class Verdict:
     weak: str | None
     digest: str
     runs: tuple[Judged, ...]
+    beside: Beside | None = None
 
 
 def verify(
@@ -113,18 +115,25 @@ def verify(
 ) -> Verdict:
     """Run a kernel, and its old version on the same device, on every kind of inputs.
 
-    Raises BuildError and DeviceError.
+    Where both are one program, each run is that of both. Raises BuildError and DeviceError.
     """
     runs: list[Judged] = []
+    beside = None if old is None else _beside(old.program, new.program)
     build_new = device.build(new.program)
-    build_old = None if old is None else device.build(old.program)
+    build_old = device.build(old.program) if old and beside is Beside.RUN else None
     for case in cases(new.ast, new.program.arguments, seed, kinds, allowance_of(new)):
         after = observe(device, new.program, build_new, case.sample)
-        before = None
+        before = after if beside is Beside.TEXT else None
         if old is not None and build_old is not None:
             before = observe(device, old.program, build_old, case.sample)
         runs.append(judge(case, after, before))
-    return verdict_of(runs)
+    return replace(verdict_of(runs), beside=beside)
+
+
+def _beside(old: Program, new: Program) -> Beside:
+    """How the old program takes part: by its text, where all that a device is given is the same."""
+    is_one = are_one_program(old.source, new.source, new.target.backend)
+    return Beside.TEXT if is_one and replace(old, source=new.source) == new else Beside.RUN
 
 
 # --- inputs ---

@@ -10,7 +10,7 @@ from replay.metrics.mca import cycles_of
 from replay.metrics.sizes import elements_written
 from replay.metrics.table import METRICS, Facts, Needs
 from replay.metrics.work import work_of
-from replay.outcome import Pair, Result
+from replay.outcome import Beside, Pair, Result
 
 
 def measured(results: Sequence[Result]) -> tuple[Result, ...]:
@@ -18,9 +18,16 @@ def measured(results: Sequence[Result]) -> tuple[Result, ...]:
     return tuple(
         result
         if result.old is None or result.new is None
-        else _with_metrics(result, compare_sources(result.old, result.new))
+        else _with_metrics(result, _compare(result, result.old, result.new))
         for result in results
     )
+
+
+def _compare(result: Result, old: Artefact, new: Artefact) -> dict[str, Pair]:
+    """One program is measured by the text that it had: patterns read lines as they were written."""
+    if result.beside is Beside.TEXT:
+        new = msgspec.structs.replace(new, source=old.source)
+    return compare_sources(old, new)
 
 
 def compare_sources(old: Artefact, new: Artefact) -> dict[str, Pair]:

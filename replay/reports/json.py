@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from replay.cluster import Cluster
-from replay.outcome import Facet, Numerics, Outcome, Result
+from replay.outcome import Beside, Facet, Numerics, Outcome, Result
 from replay.reports.buckets import bucket_of, severity_of
 from replay.reports.model import SCHEMA, Report, more_about
 
@@ -90,6 +90,9 @@ class RecordObject(_Object, frozen=True, kw_only=True):
     weak: bool
     facets: tuple[Facet, ...]
     stage: str | None
+    beside: Annotated[
+        Beside | None, Meta(description="the old kernel took part by a `run`, or by its `text`")
+    ]
     machine_code: str | None
     cluster: int | None
     approved: str | None
@@ -122,6 +125,9 @@ class Document(_Object, frozen=True, kw_only=True):
     ]
     elements: Annotated[dict[str, Count], Meta(description="elements that were compared")]
     weak: Count
+    beside: Annotated[
+        dict[str, Count], Meta(description="how old kernels took part in runs, to records")
+    ]
     machine_code: dict[str, Count]
     metrics: tuple[MetricObject, ...]
     compiles: Count
@@ -146,6 +152,7 @@ def render(report: Report) -> str:
         severities=report.severities,
         elements=report.elements,
         weak=report.weak,
+        beside=report.beside,
         machine_code=report.machine_code,
         metrics=tuple(MetricObject(**msgspec.structs.asdict(each)) for each in report.metrics),
         compiles=report.compiles,
@@ -193,6 +200,7 @@ def _record(report: Report, result: Result) -> RecordObject:
         weak=result.is_weak,
         facets=result.facets,
         stage=result.stage,
+        beside=result.beside,
         machine_code=result.machine_code,
         cluster=result.cluster,
         approved=result.approval,

@@ -10,7 +10,7 @@ import msgspec
 from replay import metrics
 from replay.cluster import Cluster
 from replay.gate import Gate
-from replay.outcome import NO_ANSWER, NO_VERDICT, Number, Numerics, Outcome, Result
+from replay.outcome import NO_ANSWER, NO_VERDICT, Beside, Number, Numerics, Outcome, Result
 from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, counted, severity_of
 
 if TYPE_CHECKING:
@@ -54,6 +54,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Numeric verdict to count, for the records that were run."""
         counts = Counter(result.numerics for result in self.results if result.numerics)
         return {verdict.value: counts[verdict] for verdict in Numerics if counts[verdict]}
+
+    @cached_property
+    def beside(self) -> dict[str, int]:
+        """How old kernels took part in runs to count, of records that were run beside one."""
+        counts = Counter(result.beside for result in self.results if result.beside)
+        return {way.value: counts[way] for way in Beside if counts[way]}
 
     @cached_property
     def machine_code(self) -> dict[str, int]:

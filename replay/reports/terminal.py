@@ -1,6 +1,6 @@
 """The report on a terminal: one screen, even if every kernel changed."""
 
-from replay.outcome import Numerics, Outcome
+from replay.outcome import Beside, Numerics, Outcome
 from replay.reports.model import (
     Report,
     failures,
@@ -71,6 +71,13 @@ def _numerics(report: Report) -> list[Text]:
     return [text, Text("  worst elements of wrong kernels: ").append(worst, style="red")]
 
 
+def _run_once(report: Report) -> list[Text]:
+    """Of how many kernels nothing was compared with the old one but the text."""
+    count = report.beside.get(Beside.TEXT.value)
+    said = f"  run once for old and new, which differ in blanks and comments alone: {count}"
+    return [Text(said)] if count else []
+
+
 def _machine_code(report: Report) -> list[Text]:
     counts = " \u00b7 ".join(f"{count} {name}" for name, count in report.machine_code.items())
     return [Text(f"  machine code of changed kernels: {counts}")] if counts else []
@@ -124,7 +131,8 @@ def _failures(report: Report) -> list[Text]:
 
 
 def _end(report: Report) -> list[Text]:
-    lines = [_totals(report), *_numerics(report), *_machine_code(report), *_metrics(report)]
+    lines = [_totals(report), *_numerics(report), *_run_once(report)]
+    lines += [*_machine_code(report), *_metrics(report)]
     lines += [Text(f"  note: {note}", style="magenta") for note in report.notes]
     if report.is_interrupted:
         lines.append(Text("interrupted: this report is partial", style="red"))

@@ -37,6 +37,11 @@ LOST_LAST_STORE = Patch(
     "    stores = [n for n, line in enumerate(lines) if 'store' in line or 'data0[' in line]\n"
     "    source = '\\n'.join(line for n, line in enumerate(lines) if n != stores[-1])",
 )
+SPACED = Patch(
+    "compiler/compile.py",
+    RENDER,
+    f"{RENDER}\n    source = source.replace(';', ' ;').replace(' =', '   =')",
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,17 @@ def test_a_renamed_kernel_is_exact(capsys, corpus, tmp_path):
         0,
         [("renamed", "exact"), ("same", None)],
     )
+
+
+def test_other_spacing_is_run_once_and_grows_nothing(capsys, corpus, tmp_path):
+    copy = patched(tmp_path / "copy", SPACED)
+    words = ("run", "--corpus", corpus, "--compiler", copy, "--determinism", "none")
+    _, out, _ = run(capsys, *words, "--jobs", "1", "--report", "json:-")
+    document = json.loads(out)
+    told = {(r["outcome"], r["numerics"], r["beside"]) for r in document["records"]}
+    assert told == {("code", "exact", "text")}
+    assert document["beside"] == {"text": 4}
+    assert not any(metric["lost"] or metric["affected"] for metric in document["metrics"])
 
 
 @pytest.mark.parametrize(("patch", "expected"), [(RENAME, "equal"), (SWAP_SUB, "differs")])

@@ -16,14 +16,14 @@ from small_kernels import (
     unary,
 )
 
-from compiler.backends import Buffer, Program, open_device
+from compiler.backends import Buffer, Executable, Launch, Program, open_device
 from compiler.backends.reference.device import ReferenceDevice, ReferenceExecutable
 from compiler.compile import Compiled
 from compiler.errors import DeviceError
 from compiler.ir import Node
 from compiler.target import LLVM, OPENCL
 from replay.inputs import Kind
-from replay.outcome import Numerics
+from replay.outcome import Beside, Numerics
 from replay.tolerance import Severity
 from replay.verify import Verdict, cases, verdict_of, verify
 
@@ -319,14 +319,60 @@ def test_a_fault_at_one_size_only_is_found():
     assert "n=50" in verdict.reason
 
 
+def with_source(kernel: Compiled, change: Callable[[str], str]) -> Compiled:
+    """The same kernel in another text."""
+    program = replace(kernel.program, source=change(kernel.program.source))
+    return replace(kernel, program=program)
+
+
 def test_bits_that_equal_the_old_ones_are_exact():
-    ast = unary("EXP2", 40)
-    new = compiled(ast, LLVM)
+    new = compiled(unary("EXP2", 40), LLVM)
+    old = with_source(new, lambda text: text + "@another = global i32 0\n")
     alone = verify(new, open_device("llvm"), "seed")
-    beside = verify(new, open_device("llvm"), "seed", old=new)
+    beside = verify(new, open_device("llvm"), "seed", old=old)
     assert alone.numerics is Numerics.BOUNDED
     assert beside.numerics is Numerics.EXACT
+    assert beside.beside is Beside.RUN
     assert all(run.equals_old for run in beside.runs)
+
+
+class Counting:
+    """The LLVM device, with a note of what it has built."""
+
+    def __init__(self) -> None:
+        self.built: list[str] = []
+        self._device = open_device("llvm")
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._device, name)
+
+    def build(self, program: Program) -> Executable:
+        self.built.append(program.source)
+        return self._device.build(program)
+
+
+def test_a_kernel_in_other_blanks_is_run_once_and_says_so():
+    new, device = compiled(unary("EXP2", 40), LLVM), Counting()
+    old = with_source(new, lambda text: text.replace("\n", "  \n; a comment\n"))
+    verdict = verify(new, device, "seed", old=old)
+    assert device.built == [new.program.source]
+    assert (verdict.numerics, verdict.beside) == (Numerics.EXACT, Beside.TEXT)
+
+
+@pytest.mark.parametrize(
+    "change", [{"name": "another"}, {"launch": Launch((8,))}], ids=["name", "launch"]
+)
+def test_one_text_is_no_one_program_under_another_name_or_launch(change):
+    new = compiled(unary("EXP2", 40))
+    old = replace(new, program=replace(new.program, **change))
+    assert verify(new, open_device("reference"), "seed", old=old).beside is Beside.RUN
+
+
+def test_a_kernel_in_other_blanks_that_is_wrong_is_wrong():
+    new = with_source(compiled(binary("SUB", 40), LLVM), lambda text: text.replace("fsub", "fadd"))
+    old = with_source(new, lambda text: text + " ")
+    verdict = verify(new, open_device("llvm"), "seed", old=old)
+    assert (verdict.numerics, verdict.beside) == (Numerics.WRONG, Beside.TEXT)
 
 
 def test_a_wrong_result_that_was_as_wrong_before_says_so():
