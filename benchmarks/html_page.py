@@ -18,7 +18,7 @@ from replay.cluster import with_clusters
 from replay.gate import pass_or_fail, with_growth
 from replay.outcome import Facet, Numerics, Outcome, Result
 from replay.policy import DEFAULT
-from replay.reports import find_format
+from replay.reports.html import render
 from replay.reports.model import Report
 
 RECORDS, WAYS, ROUNDS = 10_000, 60, 7
@@ -30,7 +30,7 @@ def main() -> None:
     """Print the size of the page, the time to write it, and the times to load it."""
     report = _report()
     started = time.perf_counter()
-    page = find_format("html")(report)
+    page = render(report)
     written_s = time.perf_counter() - started
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "report.html"

@@ -1,7 +1,7 @@
-"""Searched opts beside the heuristics': `python -m benchmarks.search CORPUS` prints ratios as JSON.
+"""Searched opts beside the heuristics': `python -m benchmarks.search CORPUS...` prints JSON.
 
-The kernels are those of a corpus for LLVM. What a search found is measured once more, in a child of
-its own and in turns with the heuristics' choice: what won by luck does not win again.
+The kernels are those of the corpora for LLVM, each once. What a search found is measured once more,
+in children of its own, in turns with the heuristics' choice: what won by luck does not win again.
 """
 
 import json
@@ -29,7 +29,7 @@ def main() -> None:
     """The ratios of all kernels, their mean and the worst, and what the search took."""
     ratios: list[float] = []
     started = time.perf_counter()
-    for ast in kernels(Path(sys.argv[1])):
+    for ast in dict.fromkeys(ast for name in sys.argv[1:] for ast in kernels(Path(name))):
         found = search_opts(ast, LLVM, OPTIONS)
         ratio = 1.0
         if found.opts != found.by_heuristics:

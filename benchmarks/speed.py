@@ -17,6 +17,7 @@ stay_on_one_core()  # before NumPy's BLAS and our runtime count the cores
 import numpy as np  # noqa: E402  # see the line above
 
 from compiler import CompileFinished, Tensor, observing, open_device  # noqa: E402  # after the environment is set
+from compiler.backends import size_value  # noqa: E402  # likewise
 
 ROUNDS = 15
 ELEMENTS = 1 << 24  # 64 MiB of float32: an array is larger than the caches
@@ -57,7 +58,7 @@ def kernel(function: Callable[..., Any], *arrays: Any) -> Call:  # noqa: ANN401 
         wanted = function(*[Tensor(array) for array in arrays]).numpy()
     (event,) = finished
     program, device = event.compiled.program, open_device("llvm")
-    buffers = [device.allocate(argument.dtype, argument.size) for argument in program.arguments]
+    buffers = [device.allocate(each.dtype, size_value(each.size, {})) for each in program.arguments]
     for buffer, array in zip(buffers[1:], arrays, strict=True):
         device.upload(buffer, array)
     executable = device.build(program)

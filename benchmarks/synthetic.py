@@ -17,6 +17,7 @@ import numpy as np
 
 from compiler import (
     CompileEvent,
+    CompileFinished,
     CompileOptions,
     CompileStarted,
     Tensor,
@@ -117,7 +118,7 @@ def _record(ast: Node, backend: str) -> KernelRecord:
         compile_kernel(ast, find_target(backend), options)
     started, finished = events[0], events[-1]
     assert isinstance(started, CompileStarted)
-    assert not isinstance(finished, CompileStarted)
+    assert isinstance(finished, CompileFinished)
     return msgspec.structs.replace(started_record(started), **finished_fields(finished))
 
 

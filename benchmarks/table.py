@@ -32,7 +32,7 @@ def _number(value: float) -> str:
 
 def render(rows: Sequence[Row]) -> str:
     """A Markdown table that reads as plain text too."""
-    lines = [("what", "ours", "peer", "ratio", "goal")]
+    lines: list[tuple[str, ...]] = [("what", "ours", "peer", "ratio", "goal")]
     lines += [(row.what, row.ours, row.peer, row.ratio, row.goal) for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(5)]
     lines.insert(1, tuple("-" * width for width in widths))

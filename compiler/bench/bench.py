@@ -64,8 +64,12 @@ class Bench:
     def times(self, programs: Sequence[Program], *, is_careful: bool = False) -> list[float | str]:
         """Seconds of a run of each, all compared with each other; or why one does not run.
 
-        What is hopeless after an early run is not compared, unless this is to be careful.
+        What is hopeless after an early run is not compared, unless this is to be careful: then it
+        is a new child that runs them, for how buffers and code came to lie in an old one, which
+        some schedules like better than others, is luck.
         """
+        if is_careful:
+            self._end()
         found = [self._first(program) for program in programs]
         best = min([first for first in found if isinstance(first, float)], default=0.0)
         close = [

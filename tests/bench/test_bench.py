@@ -33,6 +33,15 @@ def test_programs_that_fail_have_reasons_and_the_others_have_times(bench, progra
     assert bench.child_pid == child, "they are not tried again"
 
 
+def test_who_is_careful_does_so_in_a_new_child(bench, program_of):
+    programs = [program_of(""), program_of("UPCAST g0 64")]
+    bench.times(programs)
+    child = bench.child_pid
+    times = bench.times(programs, is_careful=True)
+    assert all(isinstance(seconds, float) and seconds > 0 for seconds in times)
+    assert bench.child_pid != child
+
+
 def test_its_child_ends_with_it(ast, program_of):
     with Bench(ast, LLVM, 5.0) as bench:
         bench.times([program_of("")])

@@ -145,6 +145,22 @@ def test_the_heuristics_choice_stays_unless_another_is_below_the_margin(kernel_o
     assert format_opts(search(kernel, Prices(close, margin=0.97)).opts) == "UNROLL r0 2"
 
 
+def test_what_was_cheap_by_luck_does_not_win(kernel_of):
+    class Lucky(Prices):
+        """Once the last round is judged, nothing is cheap any more."""
+
+        def costs(self, lowered, *, is_final):
+            found = super().costs(lowered, is_final=is_final)
+            if is_final:
+                self.table = {}
+            return found
+
+    kernel = kernel_of("row_sum")
+    found = search(kernel, Lucky({"UNROLL r0 2": 7.0}))
+    assert (format_opts(found.finalists[0].opts), found.finalists[0].cost) == ("UNROLL r0 2", 7.0)
+    assert found.opts == choose(kernel, LLVM, DEFAULT)
+
+
 def test_equal_costs_are_decided_by_the_fewest_opts_then_by_their_text(kernel_of):
     kernel = kernel_of("row_sum")
     dear = {format_opts(choose(kernel, LLVM, DEFAULT)): 1000.0}

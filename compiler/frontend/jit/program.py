@@ -5,8 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 from weakref import ref
 
 from compiler.errors import JitError
@@ -105,7 +104,17 @@ class Jit(Generic[P, R]):
             return _replay(self.recorded, tree, tensors, self.state)  # type: ignore[no-any-return]  # likewise
 
 
-def jit(function: Callable[P, R] | None = None, *, state: Sequence[Tensor] = ()) -> Any:  # noqa: ANN401  # Jit[P, R], or the decorator that makes it
+@overload
+def jit(function: Callable[P, R], *, state: Sequence[Tensor] = ()) -> Jit[P, R]: ...
+
+
+@overload
+def jit(*, state: Sequence[Tensor] = ()) -> Callable[[Callable[P, R]], Jit[P, R]]: ...
+
+
+def jit(
+    function: Callable[P, R] | None = None, *, state: Sequence[Tensor] = ()
+) -> Jit[P, R] | Callable[[Callable[P, R]], Jit[P, R]]:
     """`function`, run without scheduling from its second call on.
 
     Arguments and results are tensors, also in tuples, lists and dicts; shapes, dtypes, devices and
@@ -115,7 +124,7 @@ def jit(function: Callable[P, R] | None = None, *, state: Sequence[Tensor] = ())
     `state`; all others that it reads beside its arguments are constants.
     """
     if function is None:
-        return partial(jit, state=state)
+        return lambda decorated: jit(decorated, state=state)
     is_state = isinstance(state, Sequence) and all(isinstance(item, Tensor) for item in state)
     if not callable(function) or not is_state:
         raise JitError(f"jit of {function!r:.40}: needs a function, and tensors as its state")

@@ -199,9 +199,10 @@ class _Search(Generic[P]):
         if own.text not in [lowered.text for _, lowered in pairs]:
             pairs.append((first, own))
         last = self._entries(pairs, is_final=True)
-        theirs = [entry.cost for entry in last if entry.lowered is own]
-        limit = theirs[0] * self.judge.margin if theirs else float("inf")
-        wins = bool(last) and last[0].cost < limit
+        wins = self._beats(last, own)
+        if wins:  # by luck, perhaps: the best of many is more often lucky than one of two
+            duel = [(last[0].kernel, last[0].lowered), (first, own)]
+            wins = self._beats(self._entries(duel, is_final=True), own)
         return Searched(
             last[0].kernel.applied if wins else first.applied,
             tuple([Finalist(entry.kernel.applied, entry.cost) for entry in last]),
@@ -212,6 +213,12 @@ class _Search(Generic[P]):
             self.duplicates,
             tuple(self.dropped.items()),
         )
+
+    def _beats(self, entries: Sequence[_Entry[P]], own: Lowered[P]) -> bool:
+        """Whether the cheapest of them stays below the heuristics' choice by the margin."""
+        theirs = [entry.cost for entry in entries if entry.lowered is own]
+        limit = theirs[0] * self.judge.margin if theirs else float("inf")
+        return bool(entries) and entries[0].cost < limit
 
 
 def _state(kernel: Kernel) -> object:
