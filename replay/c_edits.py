@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 _QUALIFIERS = r"(?:__kernel|kernel|void|__attribute__|while|for|switch|return|sizeof)"
-_CALL = rf"(?!{_QUALIFIERS}\b)[A-Za-z_]\w*(?=\()|\bif\b"
+_CALL = rf"\b(?!{_QUALIFIERS}\b)[A-Za-z_]\w*(?=\()|\bif\b"
 _OPERATOR = r"<<=?|>>=?|[-+]{2}|[-+*/%<>&|^=!]=|&&|\|\||[-+*/%<>&|^!~?]"
 _WORDS = re.compile(f"{_CALL}|{_OPERATOR}")
 _GUARDS = {"if": "if", "?": "?:"}

@@ -151,6 +151,8 @@ def unified(old: str, new: str, *, max_lines: int | None = None) -> str:
 
 def edits(old: str, new: str) -> tuple[str, ...]:
     """What was done to a source, without names and numbers, so that kernels can share it."""
+    if old != new and _words(old) == _words(new):
+        return ("spacing",)
     telling: dict[str, None] = {}
     others: dict[str, None] = {}
     for edit in _edits_of_lines(hunks(old, new)):
@@ -239,7 +241,7 @@ def _line_edits(old: str, new: str) -> tuple[str, ...]:
         gone = "".join(before[code.src_start : code.src_end])
         came = "".join(after[code.dest_start : code.dest_end])
         if not (gone + came).strip():
-            found.append(f"spacing {_visible(gone)} -> {_visible(came)}")
+            found.append("spacing")
         else:
             found.append(f"{_opcode(new)}: {_abstract(gone)} -> {_abstract(came)}")
     return tuple(found)
@@ -251,8 +253,9 @@ def _opcodes(before: Sequence[str], after: Sequence[str]) -> Iterator[Opcode]:
     yield from Levenshtein.opcodes(before, after)
 
 
-def _visible(spaces: str) -> str:
-    return spaces.replace(" ", "\u00b7") or "none"
+def _words(text: str) -> list[str]:
+    """All but the blanks."""
+    return [token for token in _TOKEN.findall(text) if not token.isspace()]
 
 
 @lru_cache(maxsize=1 << 12)

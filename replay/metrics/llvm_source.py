@@ -8,9 +8,10 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from replay.metrics.layout import llvm_lines
 from replay.metrics.nest import Nest, Sizes, Work
 
-_DEFINE = re.compile(r"^define [^@]*@[^(]*\((.*)\)[^)]*\{$", re.MULTILINE)
+_DEFINE = re.compile(r"^\s*define\s[^@]*@[^(]*\((.*)\)[^)]*\{\s*$", re.MULTILINE)
 _LABEL = re.compile(r"^([-\w$.]+):")
 _TARGET = re.compile(r"label %([-\w$.]+)")
 _PHI = re.compile(r"^ +(%\S+) = phi i\d+ \[ ([^,]+), %\S+ \], \[ (%\S+), %\S+ \]")
@@ -37,7 +38,7 @@ def llvm_work(source: str, sizes: Sizes) -> Work | None:
         return None
     parameters = [words[-1] for part in found[1].split(",") if (words := part.split())]
     reader = _Reader(dict(zip(parameters, sizes.names, strict=False)), sizes)
-    return reader.read(source[found.end() :].splitlines())
+    return reader.read(llvm_lines(source[found.end() :]))
 
 
 class _Reader:
@@ -120,7 +121,7 @@ def _loops_of(lines: Sequence[str]) -> dict[int, int]:
     labels: dict[str, int] = {}
     loops: dict[int, int] = {}
     for number, line in enumerate(lines):
-        if line.startswith("  br "):
+        if "label " in line:  # whatever jumps
             for name in _TARGET.findall(line):
                 if name in labels:
                     loops[labels[name]] = number

@@ -4,15 +4,16 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from replay.metrics.layout import c_lines
 from replay.metrics.nest import Nest, Sizes, Work
 
-_HEAD = re.compile(r"^__kernel [^{]*?\bvoid \w+\((.*)\) \{$", re.MULTILINE)
-_FOR = re.compile(r"^ *for \(\w+ (\w+) = 0; \1 < (.+); \1\+\+\) \{$")
-_ANY_LOOP = re.compile(r"^ *(?:for|while|do)\b")
-_NUMBER = re.compile(r"^ *\w+ (\w+) = ([^;]*);$")
+_HEAD = re.compile(r"^\s*__kernel\s[^{]*?\bvoid\s+\w+\s*\((.*)\)\s*\{\s*$", re.MULTILINE)
+_FOR = re.compile(r"^for\(\w+ (\w+)=0;\1<(.+);\1\+\+\)\{$")
+_ANY_LOOP = re.compile(r"^(?:for|while|do)\b")
+_NUMBER = re.compile(r"^\w+ (\w+)=([^;]*);$")
 _CAST = re.compile(r"\((?:int|uint|long|ulong|short|ushort|char|uchar)\)")
-_FIRST_ITEM = re.compile(r"\blocal([012]) == 0\b")
-_SUM = re.compile(r"[()\s]*(-?\w+)(?: ([-+*]) (-?\w+))?[()\s]*")
+_FIRST_ITEM = re.compile(r"\blocal([012])==0\b")
+_SUM = re.compile(r"[()]*(-?\w+)(?:([-+*])(-?\w+))?[()]*")
 
 
 def opencl_work(source: str, sizes: Sizes) -> Work | None:
@@ -41,7 +42,7 @@ class _Reader:
 
     def read(self, body: str) -> Work | None:
         """Count; None at the first loop whose trips are not known."""
-        for line in body.splitlines():
+        for line in c_lines(body):
             if (loop := _FOR.match(line)) is not None:
                 trips = _value(loop[2], self._values)
                 if trips is None:
@@ -61,7 +62,7 @@ class _Reader:
             self._nest.write(self._accesses.written(line))
         if line.endswith("{"):
             self._open_block(line)
-        elif line.strip() == "}":
+        elif line == "}":
             self._close_block()
         elif (number := _NUMBER.match(line)) is not None:
             value = _value(number[2], self._values)
@@ -94,8 +95,8 @@ class _Accesses:
         names = "|".join(map(re.escape, buffers)) or r"(?!)"
         self._vectors = re.compile(rf"\bvload(?:_half)?(\d+)\([^;]*?\b(?:{names})\b")
         self._scalars = re.compile(rf"\b(?:{names})\[|\bvload_half\([^;]*?\b(?:{names})\b")
-        self._stored = re.compile(rf"^ *(?:if \(.*\) )?(?:{names})\[[^=]*\] = ")
-        self._vstored = re.compile(rf"\bvstore(?:_half)?(\d+)\(.*, 0, (?:{names})\b")
+        self._stored = re.compile(rf"^(?:if\(.*\))?(?:{names})\[[^=]*\]=")
+        self._vstored = re.compile(rf"\bvstore(?:_half)?(\d+)\(.*,0,(?:{names})\b")
 
     def are_in(self, line: str) -> bool:
         """Whether it names a buffer, which most lines do not."""
