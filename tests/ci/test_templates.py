@@ -17,6 +17,7 @@ ACTION = yaml.safe_load((ROOT / "ci/github/action.yml").read_text(encoding="utf-
 TEMPLATE = yaml.safe_load((ROOT / "ci/gitlab/replay.yml").read_text(encoding="utf-8"))
 (STEP,) = [step for step in ACTION["runs"]["steps"] if "REPLAY_BASE" in step.get("env", {})]
 SCRIPT = STEP["run"]
+DEFAULT_BASE = "inputs.base || github.event.repository.default_branch"
 PROGRAM = """
 from compiler import compile_kernel, find_target, parse_node
 AST = '''ir 1
@@ -70,9 +71,16 @@ def test_the_script_uses_public_commands_only():
     assert used <= {name for name, _, _ in COMMANDS}
 
 
+def test_a_branch_that_is_pushed_is_compared_with_the_default_branch_and_not_with_itself():
+    """`github.ref_name` is the branch itself: every kernel was the same, whatever had changed."""
+    base = STEP["env"]["REPLAY_BASE"]
+    assert base.index("github.event.repository.default_branch") < base.index("github.ref_name")
+
+
 def test_only_a_push_to_the_base_branch_writes_the_cache():
     (save,) = [s for s in ACTION["runs"]["steps"] if "cache/save" in s.get("uses", "")]
     assert "github.event_name == 'push'" in save["if"]
+    assert f"github.ref_name == ({DEFAULT_BASE})" in save["if"]
     policies = [rule["variables"]["REPLAY_CACHE"] for rule in TEMPLATE["replay"]["rules"]]
     assert policies == ["pull", "pull-push"]
 
