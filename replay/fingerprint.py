@@ -28,7 +28,10 @@ _OURS = (
     "diff.py",
     "judge.py",
     "normalize.py",
+    "outcome.py",
+    "plain.py",
     "recompile.py",
+    "records.py",
     "subject.py",
 )
 _ASIDE = ("frontend/", "onnx/", "explain/", "onnx.py", "explain.py")  # ask, and answer nothing

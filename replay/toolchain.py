@@ -6,9 +6,10 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 
 LIBRARIES = ("numpy", "llvmlite", "pyopencl")
-_METADATA = ".dist-info"
+_METADATA = ("dist-info", "egg-info")
 _COMPARED = ("python", "machine", *LIBRARIES)  # the rest is known of open devices only
 
 
@@ -26,16 +27,46 @@ def toolchain_of(path: Sequence[str], python: str, machine: str) -> dict[str, st
 def _installed(path: tuple[str, ...]) -> Mapping[str, str]:
     """Versions of libraries, read off the names of their metadata: importlib's way costs 25 ms."""
     found: dict[str, str] = {}
+    origins: dict[str, tuple[str, bool]] = {}  # of each library: the first place, and if it says so
     for directory in path:
         try:
-            names = os.listdir(directory or ".")
+            names = sorted(os.listdir(directory or "."))
         except OSError:
             continue
-        for entry in sorted(name for name in names if name.endswith(_METADATA)):
-            name, _, version = entry.removesuffix(_METADATA).partition("-")
-            if name in LIBRARIES:
-                found.setdefault(name, version)
+        here = dict(filter(None, map(_name_and_version, names)))
+        for name in LIBRARIES:
+            if name in here:
+                found.setdefault(name, here[name])
+            place = os.path.join(directory, name)
+            if name in names and os.path.isfile(os.path.join(place, "__init__.py")):
+                origins.setdefault(name, (place, name in here))
+    for name, (place, is_told) in origins.items():
+        if not is_told:
+            found[name] = f"{found.get(name, 'unknown')}+copy.{_digest_of(place)}"
     return {name: found[name] for name in LIBRARIES if name in found}
+
+
+def _name_and_version(entry: str) -> tuple[str, str] | None:
+    """What a name such as `numpy-2.0.dist-info` says, or Debian's `numpy-2.0-py3.11.egg-info`."""
+    stem, dot, kind = entry.rpartition(".")
+    if not dot or kind not in _METADATA:
+        return None
+    name, _, version = stem.partition("-")
+    return (name, version.partition("-py")[0]) if name in LIBRARIES else None
+
+
+def _digest_of(package: str) -> str:
+    """Name a copy that came before the installed library: its sources, and sizes of the rest."""
+    state = sha256()
+    for directory, names, files in os.walk(package):
+        names[:] = sorted(name for name in names if name != "__pycache__")
+        for file in sorted(files):
+            path = os.path.join(directory, file)
+            state.update(f"{os.path.relpath(path, package)} {os.path.getsize(path)}\n".encode())
+            if file.endswith(".py"):
+                with open(path, "rb") as source:
+                    state.update(source.read())
+    return state.hexdigest()[:12]
 
 
 def differences(recorded: Counter[tuple[str, str]], here: Mapping[str, str]) -> list[str]:
