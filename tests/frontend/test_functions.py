@@ -77,6 +77,13 @@ def test_hypot_and_logaddexp_do_not_overflow_on_the_way(tensor, check):
     check(tensor(a).logaddexp(tensor(b)), np.logaddexp(a, b), rtol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["hypot", "logaddexp"])
+def test_two_special_values_give_what_they_give_in_numpy(tensor, check, name):
+    values = np.array([0.0, -0.0, 1.0, -3.0, np.inf, -np.inf, np.nan])
+    a, b = [grid.reshape(-1) for grid in np.meshgrid(values, values)]
+    check(getattr(tensor(a), name)(tensor(b)), getattr(np, name)(a, b), rtol=1e-14)
+
+
 INVERSES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh",

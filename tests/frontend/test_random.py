@@ -1,10 +1,12 @@
 """Random numbers: the published generator, the same everywhere, with the right distribution."""
 
+import mpmath
 import numpy as np
 import pytest
 
 from compiler import Tensor
 from compiler.frontend.functions import random as ours
+from compiler.frontend.functions.normal import normal
 from compiler.frontend.tensor import wrap
 
 KNOWN = [  # key, counter, result: the known answers that Random123 publishes for threefry2x32-20
@@ -20,9 +22,27 @@ def test_threefry_gives_the_published_answers(tensor, key, counter, result):
     assert tuple(int(wrap(word)) for word in words) == result
 
 
-def test_numbers_do_not_depend_on_the_device(device):
-    found = Tensor.randn((50,), seed=5, device=device).numpy()
-    assert np.array_equal(found, Tensor.randn((50,), seed=5, device="llvm").numpy())
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["rand", "randn", "uniform"])
+def test_numbers_do_not_depend_on_the_device(device, name, dtype):
+    draw = getattr(Tensor, name)
+    found = [draw((3000,), seed=5, dtype=dtype, device=each).numpy() for each in (device, "llvm")]
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_normal_numbers_are_those_of_box_and_muller(tensor, dtype):
+    least = float(np.finfo(dtype).epsneg)  # uniform numbers are multiples of it
+    ends = [0.0, least, 0.25, 0.2928932, 0.2928933, 0.5, 0.75, 1 - 2 * least, 1 - least]
+    grid = np.concatenate([ends, np.random.default_rng(2).random(500)]) // least * least
+    first, second = np.roll(grid, 1), np.roll(grid, 7)
+    with mpmath.workdps(40):
+        lengths = [mpmath.sqrt(-2 * mpmath.log(1 - mpmath.mpf(x))) for x in first]
+        cosines = [mpmath.cospi(2 * mpmath.mpf(x)) for x in second]
+        exact = np.array([float(a * b) for a, b in zip(lengths, cosines, strict=True)])
+    found = normal(*[tensor(column.astype(dtype)).value for column in (first, second)])
+    error = np.abs(wrap(found).numpy().astype(np.float64) - exact)
+    assert np.max(error / np.spacing(np.abs(exact).astype(dtype))) <= 4
 
 
 def test_seeds_differ(device):

@@ -18,6 +18,7 @@ from compiler.frontend.functions.elementwise import (
     less,
     logical_and,
     logical_not,
+    logical_or,
     maximum,
     minimum,
     multiply,
@@ -258,13 +259,13 @@ def softplus(x: Value) -> Value:
 
 
 def hypot(x1: Operand, x2: Operand) -> Value:
-    """sqrt(x1 ** 2 + x2 ** 2) without overflow of the squares."""
+    """sqrt(x1 ** 2 + x2 ** 2) without overflow of the squares; inf beside an inf, NaN or not."""
     a, b = [abs_(as_float(x)) for x in align(x1, x2)]
     high, low = maximum(a, b), minimum(a, b)
     ratio = where(greater_equal(0.0, high), constant(high, 0.0), divide(low, high))
     length = multiply(high, sqrt(add(multiply(ratio, ratio), 1.0)))
-    is_infinite = equal(high, float("inf"))
-    return where(is_infinite, high, length)
+    is_infinite = logical_or(equal(a, float("inf")), equal(b, float("inf")))
+    return where(is_infinite, constant(high, float("inf")), length)
 
 
 def logaddexp(x1: Operand, x2: Operand) -> Value:

@@ -6,7 +6,6 @@ so that a seed gives the same bits on every backend, in any order, on any number
 Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
 """
 
-import math
 from collections.abc import Sequence
 from math import prod
 
@@ -14,8 +13,8 @@ from compiler.backends import find_backend
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
-from compiler.frontend.functions.elementwise import add, multiply, subtract
-from compiler.frontend.functions.floats import cos, log, sqrt
+from compiler.frontend.functions.elementwise import add, multiply
+from compiler.frontend.functions.normal import normal
 from compiler.frontend.functions.ordering import argsort
 from compiler.frontend.graph import Value
 from compiler.frontend.shapes import as_int, as_number, as_shape
@@ -116,13 +115,11 @@ def uniform(
 
 
 def randn(shape: Sizes, *, seed: int, dtype: DTypeLike = FLOAT32, device: str = "llvm") -> Value:
-    """Normal numbers of mean 0 and variance 1, by the method of Box and Muller."""
+    """Normal numbers of mean 0 and variance 1."""
     found = _float(dtype)
     wide = dtypes.accumulator(found)
-    radius = subtract(1.0, _unit(shape, seed, wide, device, 1))  # not 0
-    angle = multiply(_unit(shape, seed, wide, device, 2), 2 * math.pi)
-    length = sqrt(multiply(log(radius), -2.0))
-    return graph.cast(multiply(length, cos(angle)), found)
+    uniforms = [_unit(shape, seed, wide, device, stream) for stream in (1, 2)]
+    return graph.cast(normal(*uniforms), found)
 
 
 def randint(
