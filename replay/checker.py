@@ -1,6 +1,6 @@
 """Runs our compiler's kernels against its reference, in a worker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
@@ -26,7 +26,7 @@ from replay.outcome import Beside, Numerics
 from replay.plain import plain_opts
 from replay.severity import elements_of, share_of_bound
 from replay.subject import Checked, RefusedError, Where
-from replay.verify import Verdict, verify
+from replay.verify import Verdict, beside_of, verify
 
 _STRICT = 3  # promises of a device that it needs for the bits of every other, if it makes any
 
@@ -77,6 +77,27 @@ class KernelChecker:
             metrics={} if code is None else compare_code(*code),
         )
 
+    def build_ahead(
+        self,
+        asked: Sequence[tuple[corpus.KernelRecord, tuple[corpus.Opt, ...] | None, Artefact | None]],
+    ) -> None:
+        """Build all new kernels of a backend at once, and all old ones that are not the same."""
+        news: dict[str, list[Program]] = {}
+        olds: dict[str, list[Program]] = {}
+        for record, opts, old in asked:
+            try:
+                ast, target = decode_ast(record), decode_target(record)
+                decoded = decode_opts_for(record, opts)
+                new = compile_kernel(ast, target, decode_options(record), decoded)
+            except (CompilerError, RefusedError):
+                continue
+            news.setdefault(target.backend, []).append(new.program)
+            before = None if old is None else as_it_was(new, old).program
+            if before is not None and beside_of(before, new.program) is Beside.RUN:
+                olds.setdefault(target.backend, []).append(before)
+        for backend in news:
+            _build_ahead(backend, news[backend], olds.get(backend, ()))
+
     def elsewhere(
         self, record: corpus.KernelRecord, opts: tuple[corpus.Opt, ...] | None
     ) -> tuple[tuple[str, Checked], ...]:
@@ -107,6 +128,18 @@ def _judged(
     except CompilerError as error:
         verdict = verify(new, device, seed)  # if this raises as well, it is the new one's fault
         return verdict, f"the old kernel cannot run here: {error}"
+
+
+def _build_ahead(backend: str, *sides: Sequence[Program]) -> None:
+    """Have the backend's device build each side at once, if it can."""
+    try:
+        device = open_device(backend)
+    except DeviceError:
+        return
+    build: Callable[[Sequence[Program]], None] | None = getattr(device, "build_ahead", None)
+    if build is not None:
+        for programs in sides:
+            build(programs)
 
 
 def _owed(record: corpus.KernelRecord, device: Device, compiled: Compiled) -> str | None:

@@ -1,6 +1,7 @@
 """One kernel run and judged, in a worker. Bytes in, bytes out."""
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -22,13 +23,20 @@ class Request(msgspec.Struct, frozen=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_request = msgspec.msgpack.Decoder(Request).decode
+_decode_together = msgspec.msgpack.Decoder(tuple[tuple[Request, ...], float]).decode
+_decode_payloads = msgspec.msgpack.Decoder(tuple[bytes, ...]).decode
 _decode_elsewhere = msgspec.msgpack.Decoder(tuple[tuple[str, Checked], ...]).decode
 _decode_checked = msgspec.msgpack.Decoder(Checked).decode
 
 
 def call(record: KernelRecord, opts: tuple[Opt, ...] | None, old: Artefact | None) -> Call:
     """The job that runs the kernel of `record`."""
-    return Call("replay.checking:check", _encode(Request(record, opts, old)))
+    return call_one(Request(record, opts, old))
+
+
+def call_one(request: Request) -> Call:
+    """The job that runs one kernel."""
+    return Call("replay.checking:check", _encode(request))
 
 
 def call_elsewhere(record: KernelRecord, opts: tuple[Opt, ...] | None) -> Call:
@@ -46,6 +54,16 @@ def read(payload: bytes) -> Checked:
     return _decode_checked(payload)
 
 
+def call_together(requests: Sequence[Request], enough_s: float) -> Call:
+    """The job that runs kernels of some records, and begins no other after `enough_s`."""
+    return Call("replay.checking:check_together", _encode((requests, enough_s)))
+
+
+def read_together(payload: bytes) -> Sequence[bytes]:
+    """What that answered: payloads as `read` takes, of the first records; the rest is not known."""
+    return _decode_payloads(payload)
+
+
 def warm_up(backends: Iterable[str]) -> tuple[Call, ...]:
     """The calls that open devices ahead of the first kernel."""
     return tuple(Call("replay.checker:open_ahead", backend.encode()) for backend in backends)
@@ -59,6 +77,22 @@ def check(payload: bytes) -> bytes:
         return _encode(checker.check(request.record, request.opts, request.old))
     except RefusedError as refusal:
         return _encode(Checked(numerics=Numerics.WRONG, reason=f"cannot run: {refusal.error}"))
+
+
+def check_together(payload: bytes) -> bytes:
+    """Run the kernels of encoded Requests, built ahead as one; give each that was done in time."""
+    begun_s = time.monotonic()
+    requests, enough_s = _decode_together(payload)
+    checker = find_checker(requests[0].record.kind)
+    build: Callable[..., object] | None = getattr(checker, "build_ahead", None)
+    if build is not None:
+        build([(request.record, request.opts, request.old) for request in requests])
+    found: list[bytes] = []
+    for request in requests:
+        if time.monotonic() - begun_s > enough_s:
+            break
+        found.append(check(_encode(request)))
+    return _encode(found)
 
 
 def check_elsewhere(payload: bytes) -> bytes:

@@ -10,12 +10,11 @@ from replay import checking, metrics
 from replay.bits import compare_records, run_elsewhere, with_devices
 from replay.journal import Entry, Phase
 from replay.judge import with_numerics
-from replay.outcome import CHANGED, Facet, Outcome, Result
+from replay.outcome import CHANGED, Outcome, Result
 from replay.plan import Extent, Plan, Progress, Replayed, Source, restored
-from replay.recompile import Mode
-from replay.recorded import replayed_opts
+from replay.together import answers, jobs_together, request_of
 from replay.wire import Call, Done
-from replay.workers import Job, Reply
+from replay.workers import Crew, Job, Reply
 
 
 def check_numbers(source: Source, plan: Plan, found: Replayed, progress: Progress) -> None:
@@ -24,21 +23,44 @@ def check_numbers(source: Source, plan: Plan, found: Replayed, progress: Progres
     backends = sorted({found.results[key].target.partition("/")[0] for key in keys})
     ready = with_devices(plan.crew, tuple(backends))
     crew = replace(ready, warm_up=(*ready.warm_up, *(_modelling(plan) if keys else ())))
-    alone: list[str] = []
-    jobs = _check_jobs(source, plan, found, keys, with_old=True)
-    for done, (job, reply) in enumerate(plan.run_jobs(jobs, crew), 1):
-        key = job.tag.key
-        if isinstance(reply, Done) or found.results[key].old is None:
-            _note(job.tag, reply, plan, found)
-        else:
-            alone.append(key)
-        progress("running", done, len(keys))
+    left, alone = _run_together(source, plan, found, progress, crew, keys)
+    jobs = _check_jobs(source, plan, found, left, with_old=True)
+    for job, reply in plan.run_jobs(jobs, crew):
+        if not _is_noted(job.tag, reply, plan, found):
+            alone.append(job.tag.key)
     jobs = _check_jobs(source, plan, found, alone, with_old=False)
     for job, reply in plan.run_jobs(jobs, crew):
         _note(job.tag, reply, plan, found)
     if plan.across:
         run_elsewhere(source, plan, found, progress, with_devices(plan.crew, ()))
     compare_records(found)
+
+
+def _run_together(
+    source: Source, plan: Plan, found: Replayed, progress: Progress, crew: Crew, keys: list[str]
+) -> tuple[list[str], list[str]]:
+    """Run every kernel. Returns the keys of those that have to run on their own, and of those that
+    have to run without their old ones."""
+    left: list[str] = []
+    alone: list[str] = []
+    done = 0
+    for job, reply in plan.run_jobs(jobs_together(source, plan, found, keys), crew):
+        for stored, answer in answers(job.tag, reply):
+            if answer is None:
+                left.append(stored.key)
+            elif not _is_noted(stored, answer, plan, found):
+                alone.append(stored.key)
+            done += answer is not None
+        progress("running", done, len(keys))
+    return left, alone
+
+
+def _is_noted(stored: Stored, reply: Reply, plan: Plan, found: Replayed) -> bool:
+    """Note a reply, unless the old kernel may be to blame for it."""
+    if not isinstance(reply, Done) and found.results[stored.key].old is not None:
+        return False
+    _note(stored, reply, plan, found)
+    return True
 
 
 def _modelling(plan: Plan) -> tuple[Call, ...]:
@@ -80,7 +102,7 @@ def _check_jobs(
     source: Source, plan: Plan, found: Replayed, keys: list[str], *, with_old: bool
 ) -> Iterator[Job[Stored]]:
     for stored in source.stored(keys):
-        record, result = stored.record, found.results[stored.key]
-        opts = replayed_opts(record, is_free=plan.mode is Mode.FREE)
-        old = result.old if with_old and Facet.ARGUMENTS not in result.facets else None
-        yield Job(stored, checking.call(record, opts, old))
+        request = request_of(stored, plan, found)
+        if not with_old:
+            request = msgspec.structs.replace(request, old=None)
+        yield Job(stored, checking.call_one(request))

@@ -9,7 +9,7 @@ of which kind it is: no corpus can name code to be imported.
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -105,6 +105,15 @@ class ManyBackends(Protocol):
         self, record: KernelRecord, opts: tuple[Opt, ...] | None
     ) -> tuple[tuple[str, Checked], ...]:
         """Run the kernel on every other backend under the same opts; pairs of target and result."""
+
+
+class BuildsAhead(Protocol):
+    """What a checker has as well, if building many kernels at once costs less than one by one."""
+
+    def build_ahead(
+        self, asked: Sequence[tuple[KernelRecord, tuple[Opt, ...] | None, Artefact | None]]
+    ) -> None:
+        """Build what `check` will be asked for next; whatever fails here fails there again."""
 
 
 class NoChecker:

@@ -118,7 +118,7 @@ def verify(
     Where both are one program, each run is that of both. Raises BuildError and DeviceError.
     """
     runs: list[Judged] = []
-    beside = None if old is None else _beside(old.program, new.program)
+    beside = None if old is None else beside_of(old.program, new.program)
     build_new = device.build(new.program)
     build_old = device.build(old.program) if old and beside is Beside.RUN else None
     for case in cases(new.ast, new.program.arguments, seed, kinds, allowance_of(new)):
@@ -130,7 +130,7 @@ def verify(
     return replace(verdict_of(runs), beside=beside)
 
 
-def _beside(old: Program, new: Program) -> Beside:
+def beside_of(old: Program, new: Program) -> Beside:
     """How the old program takes part: by its text, where all that a device is given is the same."""
     is_one = are_one_program(old.source, new.source, new.target.backend)
     return Beside.TEXT if is_one and replace(old, source=new.source) == new else Beside.RUN

@@ -128,6 +128,31 @@ def test_a_kernel_that_segfaults_when_it_runs_is_wrong_and_alone(capsys, corpus,
     assert wrong == [("llvm/cpu", "running it ends in signal 11 (SIGSEGV)")]
 
 
+SPOILT = {
+    "wrong": ("] - data2", "] + data2"),
+    "segfault": ("data0[group0] =", "((__global float *)64)[group0] ="),
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("wrong", "of 5 wrong"),
+        pytest.param("segfault", "signal 11 (SIGSEGV)", marks=pytest.mark.slow),
+    ],
+)
+def test_one_bad_kernel_of_a_batch_is_wrong_and_alone(capsys, tmp_path, how, reason):
+    records = [record_of(DIFFERENCE.format(size=n), "opencl") for n in (5, 6, 7, 9)]
+    corpus = make_corpus(tmp_path / "c", records)
+    before, after = SPOILT[how]
+    spoil = f"source = source.replace({before!r}, {after!r}) if name == {records[0].name!r} else"
+    change = Patch("compiler/compile.py", RENDER, f"{RENDER}\n    {spoil} source + '//'")
+    copy = patched(tmp_path / "copy", change)
+    _, results = verify(capsys, corpus, "changed", "--compiler", copy)
+    assert sorted(n for _, _, n, _ in results) == ["exact", "exact", "exact", "wrong"]
+    assert [reason in told for _, _, n, told in results if n == "wrong"] == [True]
+
+
 def test_without_a_device_a_kernel_is_skipped_and_says_why(capsys, corpus, tmp_path):
     closed = Patch(
         "compiler/backends/__init__.py",
@@ -149,7 +174,7 @@ MISBEHAVE = {
 }
 BUILDS = {
     "llvm": ("compiler/backends/llvm/compile.py", "llvm.parse_assembly(source)\n"),
-    "opencl": ("compiler/backends/opencl/runtime.py", "_Program(self.context, program.source)\n"),
+    "opencl": ("compiler/backends/opencl/runtime.py", "_Program(self.context, source)\n"),
 }
 
 
@@ -163,8 +188,7 @@ def test_a_driver_that_aborts_spins_segfaults_or_allocates_costs_one_kernel_each
     names = {how: records[3 + number].name for number, how in enumerate(MISBEHAVE)}
     corpus = make_corpus(tmp_path / "c", records)
     file, build = BUILDS[backend]
-    text = "source" if backend == "llvm" else "program.source"
-    traps = [f"({MISBEHAVE[how]}) if {name!r} in {text}" for how, name in names.items()]
+    traps = [f"({MISBEHAVE[how]}) if {name!r} in source" for how, name in names.items()]
     trap = " else ".join([*traps, build])
     copy = patched(tmp_path / "copy", Patch(file, build, trap))
     words = ("run", "--corpus", corpus, "--report", "json:-", "--verify", "all")

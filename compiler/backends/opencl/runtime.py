@@ -27,6 +27,7 @@ from compiler.backends.base import (
     variable_values,
 )
 from compiler.backends.opencl.devices import all_devices, describe, quiet_caches
+from compiler.backends.opencl.joint import groups_of
 from compiler.backends.opencl.mirrors import (
     DeviceBuffer,
     Mirror,
@@ -258,9 +259,8 @@ class OpenCLDevice:
         with self._lock:
             kernel = self._built.get(key)
             if kernel is None:
-                kernel = self._built[key] = self._kernel(program)
-                if len(self._built) > MAX_BUILT:
-                    self._built.popitem(last=False)
+                kernel = self._kernel(program)
+                self._keep(program, kernel)
         buffers = [argument for argument in program.arguments if argument.is_buffer]
         variables = [argument for argument in program.arguments if not argument.is_buffer]
         return DeviceExecutable(
@@ -272,20 +272,51 @@ class OpenCLDevice:
             _images_of(program),
         )
 
+    def build_ahead(self, programs: Sequence[Program]) -> None:
+        """Build many at once and keep them for `build`: a driver reads its headers once, not once
+        for each, which is most of the work. What cannot be built so is left to `build`."""
+        self.check_process()
+        for group in groups_of([each for each in programs if self._why_unfit(each) is None]):
+            built = self._program("\n".join([program.source for program in group]))
+            try:
+                self._compile(built)
+                kernels = [cl.Kernel(built, program.name) for program in group]
+            except cl.Error:
+                continue  # whose fault it is shows when each is built alone
+            with self._lock:
+                for program, kernel in zip(group, kernels, strict=True):
+                    self._keep(program, kernel)
+
+    def _keep(self, program: Program, kernel: cl.Kernel) -> None:
+        self._built[program.name, program.source] = kernel
+        if len(self._built) > MAX_BUILT:
+            self._built.popitem(last=False)
+
     def _kernel(self, program: Program) -> cl.Kernel:
-        space = sum([8 if a.is_buffer else a.dtype.itemsize for a in program.arguments])
-        if space > self.handle.max_parameter_size:
-            limit = self.handle.max_parameter_size
-            raise _build_error(program, f"arguments of {space} bytes, the device takes {limit}")
-        if _images_of(program) and not self.handle.image_support:
-            raise _build_error(program, f"takes images, {self.id} has none")
-        built = _Program(self.context, program.source)
+        if (why := self._why_unfit(program)) is not None:
+            raise _build_error(program, why)
+        built = self._program(program.source)
         try:
-            built._build(options=" ".join(self.options).encode())  # noqa: SLF001  # see its import
+            self._compile(built)
             return cl.Kernel(built, program.name)
         except cl.Error as error:
             log = str(built.get_build_info(self.handle, cl.program_build_info.LOG))
             raise _build_error(program, log or str(error)) from None
+
+    def _program(self, source: str) -> _Program:
+        return _Program(self.context, source)
+
+    def _compile(self, built: _Program) -> None:
+        built._build(options=" ".join(self.options).encode())  # noqa: SLF001  # see its import
+
+    def _why_unfit(self, program: Program) -> str | None:
+        """Why the device cannot take the program's arguments; None if it can."""
+        space = sum([8 if a.is_buffer else a.dtype.itemsize for a in program.arguments])
+        if space > self.handle.max_parameter_size:
+            return f"arguments of {space} bytes, the device takes {self.handle.max_parameter_size}"
+        if _images_of(program) and not self.handle.image_support:
+            return f"takes images, {self.id} has none"
+        return None
 
     def enqueue(
         self,
