@@ -15,6 +15,7 @@ class Role(Enum):
     GLOBAL = "global"
     GLOBAL_ALONE = "global, work-groups ruled out"
     LOCAL = "local"
+    ITEM = "local, work item of a tensor core"
     GROUP = "group-reduce"
     REDUCE = "reduce"
     UNROLL = "unrolled reduce"
@@ -25,6 +26,7 @@ COLOURS: Mapping[Role, int] = {  # codes of ANSI terminals (ECMA-48, SGR)
     Role.GLOBAL: 34,  # blue
     Role.GLOBAL_ALONE: 94,  # bright blue
     Role.LOCAL: 36,  # cyan
+    Role.ITEM: 96,  # bright cyan
     Role.GROUP: 32,  # green
     Role.REDUCE: 31,  # red
     Role.UNROLL: 35,  # magenta
@@ -46,6 +48,8 @@ def role_of(kernel: Kernel, axis: Axis) -> Role:
     """What `axis` is to `kernel`."""
     if axis.kind is AxisKind.GLOBAL:
         return Role.GLOBAL if kernel.uses_locals else Role.GLOBAL_ALONE
+    if kernel.tile is not None and axis.name in kernel.tile.items:
+        return Role.ITEM
     return _ROLES[axis.kind]
 
 

@@ -28,6 +28,8 @@ from compiler.target import Target
 
 SCHEMA = 1
 _log = logging.getLogger("compiler.tuning")
+# what a file of someone else's may raise: no JSON, other fields, brackets or numbers without end
+_UNREADABLE = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
 Question = dict[str, object]
 
 
@@ -58,7 +60,7 @@ class Memory:
             return _searched(json.loads(text), question, kernel, target)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, CompilerError) as error:
+        except (OSError, *_UNREADABLE, CompilerError) as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             _log.warning("search: %s: ignored: %s", path.name, reason)
             return None
@@ -76,9 +78,12 @@ class Memory:
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._directory, suffix=".part")
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump(answer, file, indent=1)
-            os.replace(name, path)
+            try:
+                with open(handle, "w", encoding="utf-8") as file:
+                    json.dump(answer, file, indent=1)
+                os.replace(name, path)
+            finally:
+                Path(name).unlink(missing_ok=True)  # of a write that failed: it is renamed else
         except OSError as error:
             _log.warning("search: %s: not kept: %s", path.name, error)
 

@@ -11,7 +11,8 @@ from compiler.kernel import (
     role_of,
     visible_length,
 )
-from compiler.target import OPENCL
+from compiler.kernel.opts import Local, Tc
+from compiler.target import OPENCL, find_target
 
 
 def _roles(kernel, opts):
@@ -36,6 +37,17 @@ def test_global_loops_are_brighter_once_work_groups_are_refused(kernel_of):  # r
     roles = _roles(kernel_of("matmul"), "NOLOCALS")
     assert roles["g0"] is roles["g1"] is Role.GLOBAL_ALONE
     assert COLOURS[Role.GLOBAL_ALONE] == COLOURS[Role.GLOBAL] + 60
+
+
+def test_work_items_of_a_tensor_core_are_brighter_than_other_local_loops(kernel_of):  # row 18
+    target = find_target("opencl/nvidia-sm80")
+    core = Tc("nvidia.m16n8k8.tf32", "g1", "g0", "r0", matching=2)
+    kernel = apply_all(kernel_of("matmul"), (core, Local("g1.o", 2)), target)
+    roles = {axis.name: role_of(kernel, axis) for axis in kernel.axes}
+    assert kernel.tile is not None
+    assert {roles[name] for name in kernel.tile.items} == {Role.ITEM}
+    assert Role.LOCAL in roles.values()
+    assert COLOURS[Role.ITEM] == COLOURS[Role.LOCAL] + 60
 
 
 def test_every_role_has_a_colour_of_its_own():  # row 18

@@ -103,10 +103,14 @@ def _cut(text):
         lambda text: text.replace("UPCAST g0 8", "EXPLODE g0 8").encode(),
         lambda text: text.replace('"UPCAST g0 8"', "8").encode(),
         lambda text: text.replace("znver5", "znver4").encode(),
+        lambda text: b"[" * 100_000,
+        lambda text: json.dumps(
+            {**json.loads(text), "finalists": [["UPCAST g0 8", 10**400]]}
+        ).encode(),
     ],
     ids=[
         *("cut", "empty", "no text", "a list", "a pickle", "another schema", "an illegal opt"),
-        *("an unknown opt", "a number for opts", "another question"),
+        *("an unknown opt", "a number for opts", "another question", "brackets", "a huge cost"),
     ],
 )
 def test_a_damaged_answer_is_ignored_with_one_line(
@@ -128,6 +132,19 @@ def test_a_directory_that_cannot_be_written_is_said_and_stops_nothing(tmp_path, 
     with caplog.at_level(logging.WARNING):
         Memory(tmp_path / "file").keep(question, FOUND)
     assert "not kept" in caplog.text
+
+
+def test_an_answer_that_cannot_be_put_in_its_place_leaves_nothing(
+    memory, directory, question, caplog
+):
+    memory.keep(question, FOUND)
+    path = file_in(directory)
+    path.unlink()
+    path.mkdir()
+    with caplog.at_level(logging.WARNING):
+        memory.keep(question, FOUND)
+    assert "not kept" in caplog.text
+    assert list(directory.iterdir()) == [path]
 
 
 def test_an_answer_is_text_that_people_can_read(memory, directory, question):
