@@ -4,7 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from compiler.ir import INT32, INT64, DType, Kind, Node, Op, Size, View, ViewStack, bounds, toposort
+from compiler.ir import (
+    INT32,
+    INT64,
+    AxisKind,
+    DType,
+    Kind,
+    Node,
+    Op,
+    Size,
+    View,
+    ViewStack,
+    bounds,
+    intern,
+    toposort,
+)
 from compiler.kernel.kernel import Kernel, greatest, span
 from compiler.rules import Builder, build_linear, linear
 
@@ -54,15 +68,42 @@ class Indexer:
         return done[size]
 
     def place(self, stack: ViewStack, indices: Sequence[Node]) -> Place:
-        """Where the position `indices` of the outermost view lies in the buffer."""
+        """Where the position `indices` of the outermost view lies in the buffer, if it is valid.
+
+        Below a mask, indices are known to be inside of it: that mostly leaves no division.
+        """
         conditions: list[Node] = []
         flat = self.builder.const(self.dtype, 0)
+        real: dict[Node, Node] = {}
         for depth, view in enumerate(reversed(stack.views)):
             if depth > 0:
                 indices = self._unflatten(flat, view.shape)
             conditions.extend(self._conditions(view, indices))
+            if depth == 0 and len(stack.views) > 1:
+                indices = self._inside_mask(view, indices, real)
             flat = self._flatten(view, indices)
-        return Place(flat, self.all_of(conditions))
+        valid = self.all_of(conditions)
+        if not real:
+            return Place(flat, valid)
+        rebuild = self.builder.rebuild
+        return Place(rebuild(flat, real), None if valid is None else rebuild(valid, real))
+
+    def _inside_mask(
+        self, view: View, indices: Sequence[Node], real: dict[Node, Node]
+    ) -> list[Node]:
+        """The indices counted from the first valid one, by stand-ins; `real` gets what these are.
+
+        No axis has a name like theirs.
+        """
+        found = list(indices)
+        for position, (low, high) in enumerate(view.mask or ()):
+            whole = (0, view.shape[position])
+            if (low, high) != whole and isinstance(low, int) and isinstance(high, int):
+                attr = (f"valid {position}", AxisKind.GLOBAL)
+                inside = intern(_RANGE, self.dtype, (self.size(high - low),), attr)
+                real[inside] = self.builder.sub(indices[position], low)
+                found[position] = self.builder.add(inside, low)
+        return found
 
     def all_of(self, conditions: Sequence[Node]) -> Node | None:
         """The conjunction; None when nothing can be false."""

@@ -122,6 +122,23 @@ def test_padding_brings_no_division_between_the_views_of_a_stack(kernel_of):
         np.testing.assert_array_equal(evaluate(root, data)[0], expected)
 
 
+def test_a_mask_leaves_no_division_between_the_views_of_a_stack_below_it(kernel_of):
+    """An image of 2 x 2 is enlarged to 4 x 4 and padded: a row or a column alone is halved."""
+    kernel = kernel_of("""
+%0 = BUFFER float32 slot=0 size=108
+%1 = BUFFER float32 slot=1 size=12
+%2 = LOAD float32 %1 view=[(3,4,2,2):(4,0,2,1)|(3,2,2,2,2):(16,2,4,1,8)|(3,6,6):(16,4,1)+-5?(0:3,1:5,1:5)]
+%3 = STORE void %0 %2 view=[(3,6,6):(36,6,1)]
+%4 = SINK void %3 axes=(g0:3,g1:6,g2:6)
+""")  # noqa: E501  # one definition a line
+    data = memory(kernel.ast)
+    root = lower(kernel)
+    np.testing.assert_array_equal(evaluate(root, data)[0], evaluate(kernel.ast, data)[0])
+    offset = of(root, Op.READ)[0].src[1]
+    divided = [node.src[0] for node in toposort(offset) if node.op in (Op.IDIV, Op.MOD)]
+    assert [len(of(each, Op.RANGE)) for each in divided] == [1] * len(divided), "of one axis alone"
+
+
 @pytest.mark.parametrize(
     ("op", "identity"),
     [("ADD", -0.0), ("MUL", 1.0), ("MAX", float("-inf")), ("MIN", float("inf"))],
@@ -225,7 +242,7 @@ def test_the_order_of_a_product_of_opts_does_not_leak_into_values(kernel_of):
 
 @st.composite
 def windows(draw):
-    """Two stacked views as pooling makes them: windows over a padded image, summed or not."""
+    """Two stacked views as pooling makes them: windows over a padded image, with more around."""
     height, width = draw(st.integers(2, 5)), draw(st.integers(2, 5))
     top, left = draw(st.integers(0, 2)), draw(st.integers(0, 2))
     padded = (height + 2 * top, width + 2 * left)
@@ -234,7 +251,12 @@ def windows(draw):
     kernel = (draw(st.integers(1, min(3, padded[0]))), draw(st.integers(1, min(3, padded[1]))))
     step = draw(st.integers(1, 2))
     out = tuple([(p - k) // step + 1 for p, k in zip(padded, kernel, strict=True)])
-    outer = View((*out, *kernel), (step * padded[1], step, padded[1], 1))
+    above, before = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    valid = ((above, above + out[0]), (before, before + out[1]), (0, kernel[0]), (0, kernel[1]))
+    out = (out[0] + 2 * above, out[1] + before)
+    strides = (step * padded[1], step, padded[1], 1)
+    start = -above * strides[0] - before * strides[1]
+    outer = View((*out, *kernel), strides, start, valid if above or before else None)
     image = intern(Op.BUFFER, FLOAT32, (), (1, height * width))
     value = intern(Op.LOAD, FLOAT32, (image,), (ViewStack((inner, outer)),))
     axes = (("g0", out[0]), ("g1", out[1]), ("r0", kernel[0]), ("r1", kernel[1]))
