@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from operator import attrgetter
+from itertools import filterfalse
 from typing import TypeAlias
 
 from compiler.errors import VerifyError
@@ -13,7 +13,6 @@ from compiler.ir.viewstack import ViewStack
 from compiler.ir.walk import Order, toposort
 from compiler.ir.wellformed import find_malformed
 
-_op_of = attrgetter("op")
 _END = Op.END
 _VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
 
@@ -64,7 +63,8 @@ def verify(
 
 
 def _why_strange(root: Node, order: Order, rules: _Rules, spec: Spec) -> str | None:
-    if root.op is rules.root and rules.ops.issuperset(map(_op_of, order[:-1])):
+    found = order.by_op()
+    if found.keys() - rules.ops == {root.op} == {rules.root} and len(found[rules.root]) == 1:
         return None
     known = rules.ops | {rules.root}
     for node in order:
@@ -74,7 +74,7 @@ def _why_strange(root: Node, order: Order, rules: _Rules, spec: Spec) -> str | N
 
 
 def _why_malformed(order: Order, checked: set[Node] | None) -> str | None:
-    fresh = order if checked is None else [node for node in order if node not in checked]
+    fresh = order if checked is None else list(filterfalse(checked.__contains__, order))
     found = find_malformed(fresh)
     if found is not None:
         node, reason = found

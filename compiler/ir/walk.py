@@ -20,14 +20,18 @@ class Order(list[Node]):
 
     def of(self, op: Op) -> Sequence[Node]:
         """The nodes of one op, in order."""
+        return self.by_op().get(op, ())
+
+    def by_op(self) -> Mapping[Op, Sequence[Node]]:
+        """The nodes of each op that there is, in order."""
         try:
-            return self._by_op.get(op, ())
+            return self._by_op
         except AttributeError:
             found: defaultdict[Op, list[Node]] = defaultdict(list)
             for node in self:
                 found[node.op].append(node)
             self._by_op = dict(found)
-            return self._by_op.get(op, ())
+            return self._by_op
 
 
 def toposort(*roots: Node) -> Order:

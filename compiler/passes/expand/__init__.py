@@ -21,6 +21,7 @@ from compiler.passes.expand.layout import (
     needed_forms,
 )
 from compiler.passes.expand.memory import reads, writes
+from compiler.passes.expand.sums import find_sums
 from compiler.passes.expand.variants import Variants
 
 _RANGE, _READ, _WRITE, _FOLD = Op.RANGE, Op.READ, Op.WRITE, Op.FOLD
@@ -41,11 +42,17 @@ def expand(root: Node, context: Context) -> Node:
     layout = Layout(lanes, axis, chunks, context.target.capabilities.bool_vectors)
     forms = needed_forms(order, layout)
     check_size(order, forms, layout, 4 * context.options.schedule.max_nodes)
-    made = Variants(context.builder, layout, ({}, {}, {}))
+    sums = find_sums(order, lanes)
+    first = {lane: const(lane.dtype, 0) for lane in lanes.axes}
+    made = Variants(context.builder, layout, ({}, {}, {}), sums, first)
     depends, untouched = lanes.depends, made.tables[VECTOR].keys().isdisjoint
     for node in order:
         if depends[node] or not untouched(node.src):
-            for form in forms.get(node, (VECTOR,)):
+            wanted = forms.get(node, (VECTOR,))
+            if node in sums:
+                made.begin_sum(node)
+                wanted = (VECTOR,) if VECTOR in wanted and layout.on_vector(node) else ()
+            for form in wanted:
                 made.keep(node, form, _variants(made, node, form))
     return made.of(root, VECTOR)[0]
 

@@ -83,9 +83,13 @@ class Layout:
         return max(along, key=lambda axis: self.lanes.sizes[axis], default=None)
 
     def size(self, axis: int, form: Form) -> int:
+        return len(self.numbers(axis, form))
+
+    def numbers(self, axis: int, form: Form) -> Sequence[int]:
+        """The lanes along an axis that variants begin at."""
         if axis == self.axis and form is not EACH:
-            return len(self.chunks)
-        return self.lanes.sizes[axis]
+            return [start for start, _ in self.chunks]
+        return range(self.lanes.sizes[axis])
 
     def axes(self, depends: int) -> list[int]:
         return [axis for axis in range(len(self.lanes.axes)) if depends >> axis & 1]

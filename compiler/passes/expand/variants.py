@@ -1,10 +1,11 @@
 """The variants of each node: one for every combination of the lanes it depends on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.ir import ARRAYS, VOID, Node, Op
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
+from compiler.passes.expand.sums import Steps
 from compiler.rules import Builder
 
 _SPLAT, _STACK, _LANE, _SHUFFLE = Op.SPLAT, Op.STACK, Op.LANE, Op.SHUFFLE
@@ -16,11 +17,16 @@ _BUFFERS = ARRAYS | {Op.LOCAL, Op.AFTER}
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """`tables[form]` holds the variants made so far; a node that stays as it is is in none."""
+    """`tables[form]` holds the variants made so far; a node that stays as it is is in none.
+
+    Of `sums`, what is no vector is made when it is asked for, from the value at the first lanes.
+    """
 
     builder: Builder
     layout: Layout
     tables: tuple[Table, Table, Table]
+    sums: Mapping[Node, Steps]
+    first: dict[Node, Node]  # of lane axes and sums; grows as they come
 
     def keep(self, node: Node, form: Form, made: list[Node]) -> None:
         """Without the vector axis all forms are one."""
@@ -31,7 +37,28 @@ class Variants:
     def of(self, node: Node, form: Form) -> Sequence[Node]:
         """Every variant."""
         made = self.tables[form].get(node)
-        return (node,) if made is None else made
+        if made is not None:
+            return made
+        steps = self.sums.get(node)
+        if steps is None:
+            return (node,)
+        made = self.lanes_of_sum(node, steps, form)
+        self.keep(node, form, made)
+        return made
+
+    def begin_sum(self, node: Node) -> None:
+        """Make a sum at the first lanes."""
+        src = [self.first.get(child) or self.of(child, VECTOR)[0] for child in node.src]
+        self.first[node] = self.builder.build(node.op, node.dtype, tuple(src), node.attr)
+
+    def lanes_of_sum(self, node: Node, steps: Steps, form: Form) -> list[Node]:
+        """Its value at the first lanes, and what each lane adds to that."""
+        distances = [0]
+        for axis in self.layout.axes(self.layout.lanes.depends[node]):
+            moves = [steps[axis] * lane for lane in self.layout.numbers(axis, form)]
+            distances = [distance + move for distance in distances for move in moves]
+        first, add = self.first[node], self.builder.add
+        return [add(first, distance) for distance in distances]
 
     def column(self, child: Node, depends: int, form: Form) -> Sequence[Node]:
         """The variant of `child` that belongs to each variant over `depends`."""
