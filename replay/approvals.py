@@ -87,6 +87,8 @@ def _parse(path: Path, number: int, line: str) -> Approval:
         raise PolicyError(f"{place}: says not who approved it or why; complete it")
     try:
         end = None if until == "-" else date.fromisoformat(until)
+        if end is not None and end.isoformat() != until:  # Python takes weeks as well
+            raise ValueError
     except ValueError:
         raise PolicyError(f"{place}: {until!r} is no date; use YYYY-MM-DD or -") from None
     return Approval(old, new, end, who, reason)

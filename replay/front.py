@@ -99,7 +99,8 @@ def _cli(context: click.Context, *, debug: bool) -> None:
 
 
 def _refuse(message: str, code: int, hint: str = "") -> int:
-    click.echo(f"replay: {' '.join(message.split())}{hint}", err=True)
+    said = " ".join(message.split())
+    click.echo(f"replay: {said.rstrip('.')}.{hint}" if hint else f"replay: {said}", err=True)
     return code
 
 

@@ -25,11 +25,19 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 def with_approvals(results: Sequence[Result], ledger: Ledger) -> tuple[Result, ...]:
-    """Mark the differences that the ledger approves. Wrong or unknown numbers never are."""
+    """Mark the differences that the ledger approves, and no others, whatever they were marked with
+    before. Wrong or unknown numbers never are."""
     return tuple(
-        result if result.old is None or result.new is None else _with_approval(result, ledger)
+        result
+        if result.old is None or result.new is None
+        else _with_approval(_unmarked(result), ledger)
         for result in results
     )
+
+
+def never_approved(result: Result) -> bool:
+    """Whether nobody may approve it: there is no one answer, or its numbers are not right."""
+    return result.outcome in _NEVER_APPROVED or result.numerics in NO_VERDICT
 
 
 def with_growth(results: Sequence[Result], policy: Policy) -> tuple[Result, ...]:
@@ -68,6 +76,7 @@ def pass_or_fail(
         why.append("the replay was interrupted: not all that was asked was done")
     keys: tuple[str, ...] = ()
     if kinds or beyond:  # else none is refused, and there may be 100,000
+        why += _lapsed(results, policy)
         keys = tuple(result.key for result in results if not is_allowed(result, policy))
     return Gate(passed=not why, why=tuple(why), refused=keys)
 
@@ -104,15 +113,29 @@ def _allows(
 def _with_approval(result: Result, ledger: Ledger) -> Result:
     assert result.old is not None
     assert result.new is not None
-    if result.outcome in _NEVER_APPROVED or result.numerics in NO_VERDICT:
+    if never_approved(result):
         return result
     pair = (digest_of(result.old), digest_of(result.new))
     if (approval := ledger.find(*pair)) is not None:
         return msgspec.structs.replace(result, approval=approval.reason)
     if (over := ledger.expired.get(pair)) is not None:
-        reason = f"{result.reason}; its approval ran out on {over.until}"
-        return msgspec.structs.replace(result, reason=reason)
+        return msgspec.structs.replace(result, lapsed=over.until)
     return result
+
+
+def _unmarked(result: Result) -> Result:
+    if result.approval is None and result.lapsed is None:
+        return result
+    return msgspec.structs.replace(result, approval=None, lapsed=None)
+
+
+def _lapsed(results: Sequence[Result], policy: Policy) -> list[str]:
+    """The line on approvals that ran out, with the last day of the last of them."""
+    days = [each.lapsed for each in results if each.lapsed and not is_allowed(each, policy)]
+    if not days:
+        return []
+    noun = "the approval of 1 record" if len(days) == 1 else f"the approvals of {len(days)} records"
+    return [f"{noun} ran out, the last on {max(days)}"]
 
 
 def _records(count: int) -> str:

@@ -1,6 +1,7 @@
 """What replay says of one record: exactly one outcome, and beside it what its numbers showed."""
 
 from collections.abc import Mapping
+from datetime import date
 from enum import Enum
 
 import msgspec
@@ -96,6 +97,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     new: Artefact | None = None
     cluster: int | None = None
     approval: str | None = None  # why a difference was approved
+    lapsed: date | None = None  # the last day of an approval that ran out
     metrics: Mapping[str, Pair] = {}  # by name, of a kernel that differs
     elements: Mapping[str, int] = {}  # that it wrote: exact, bounded, undecided, or so far off
     of_bound: float | None = None  # the distance of the worst element in bounds, if it has one
@@ -108,6 +110,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     def kind(self) -> str:
         """Outcome and numerics in one word each, as policies name them."""
         return kind_of(self.outcome, self.numerics)
+
+    @property
+    def explanation(self) -> str | None:
+        """The reason, and that it had been approved until a day that is over."""
+        if self.lapsed is None:
+            return self.reason
+        return f"{self.reason}; its approval ran out on {self.lapsed}"
 
     @property
     def is_beyond(self) -> bool:

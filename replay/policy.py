@@ -44,7 +44,10 @@ def read_policy(path: Path) -> Policy:
         return DEFAULT
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PolicyError(f"policy {path}: {error}; correct the file") from None
-    return parse_policy(document.get("tool", {}).get("replay", {}), str(path))
+    tool = document.get("tool", {})
+    if not isinstance(tool, dict):
+        raise PolicyError(f"policy {path}: tool: is no table; correct the file")
+    return parse_policy(tool.get("replay", {}), str(path))
 
 
 def parse_policy(table: Mapping[str, object], where: str) -> Policy:

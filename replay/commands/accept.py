@@ -1,5 +1,6 @@
 """`replay accept`: approve differences in the ledger, or make them the new baseline."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime
 
@@ -13,7 +14,7 @@ from replay.commands.replaying import replaying_options
 from replay.commands.reviewing import can_be_accepted, review
 from replay.diff import digest_of
 from replay.errors import UsageError
-from replay.gate import is_allowed
+from replay.gate import is_allowed, never_approved
 from replay.invocation import Invocation
 from replay.outcome import CHANGED, Outcome, Result
 from replay.policy import read_policy
@@ -49,8 +50,9 @@ def command(
     """Replay, and accept the differences found: all, those of KEYS, or of some clusters.
 
     Without --update they are written to the approvals ledger, with a reason, for a while or for
-    good. With it the corpus gets the new answers. Wrong numbers are never accepted. --review shows
-    one cluster after the other and asks; exit code 1 if any is not accepted.
+    good. With it the corpus gets the new answers. --review shows one cluster after the other and
+    asks. Exit code 1 if any was not accepted; wrong numbers and compiles without an answer never
+    are.
     """
     _check(invocation, reason, until, is_review=is_review, is_update=update)
     with showing_progress() as progress:
@@ -68,13 +70,28 @@ def command(
     else:
         results = _chosen(report, clusters)
         reasons = {cluster.number: one_line(reason or "") for cluster in report.clusters}
+    refused = [result for result in results if _is_refused(result, is_update=update)]
     results = [result for result in results if can_be_accepted(result)]
     if update:
         _update(request, results)
     else:
         signed = who or invocation.environ.get("USER") or "unknown"
         _approve(request, results, reasons, one_line(signed), until.date() if until else None)
-    return code
+    return _refusing(refused) or code
+
+
+def _is_refused(result: Result, *, is_update: bool) -> bool:
+    """A refusal of the compiler is an answer, which a baseline may hold; nothing approves it."""
+    return never_approved(result) and not (is_update and result.outcome is Outcome.ERROR)
+
+
+def _refusing(refused: list[Result]) -> int:
+    """Say what nobody may accept. Returns the exit code that it asks for."""
+    kinds = Counter(result.kind for result in refused)
+    if kinds:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        click.echo(f"never accepted: {listed}")
+    return int(bool(kinds))
 
 
 def _check(

@@ -44,7 +44,7 @@ def command(invocation: Invocation, request: Request) -> int:
 def _lines(result: Result) -> list[str]:
     lines = [f"{result.kind} {result.key[:SHORT_KEY]} {one_line(result.name)} ({result.target})"]
     if result.reason:
-        lines.append(f"reason: {result.reason}")
+        lines.append(f"reason: {result.explanation}")
     if result.excess:
         lines.append(f"grew: {result.excess}")
     if result.machine_code:

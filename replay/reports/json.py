@@ -207,7 +207,7 @@ def _record(report: Report, result: Result) -> RecordObject:
         metrics={name: PairObject(old=a, new=b) for name, (a, b) in result.metrics.items()},
         timing=_timing(result),
         excess=result.excess,
-        reason=result.reason,
+        reason=result.explanation,
         log=result.log[-_SHOWN_LOG:],
         more=more_about(report, result),
     )

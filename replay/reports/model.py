@@ -149,7 +149,7 @@ def trouble(result: Result) -> str:
     if result.numerics in NO_VERDICT:
         return result.numerics_reason or ""
     excess = result.excess if result.is_beyond else None
-    return excess or result.numerics_reason or result.reason or ""
+    return excess or result.numerics_reason or result.explanation or ""
 
 
 def metric_text(summary: "Summary") -> str:

@@ -84,7 +84,7 @@ def test_an_approval_that_ran_out_is_named(tmp_path):
     add_approvals(tmp_path / "ledger", [over])
     (marked,) = with_approvals([result], read_ledger(tmp_path / "ledger", TODAY))
     assert marked.approval is None
-    assert marked.reason == "source; its approval ran out on 2026-04-30"
+    assert marked.explanation == "source; its approval ran out on 2026-04-30"
 
 
 def test_a_crash_cannot_be_approved():
