@@ -1,6 +1,7 @@
 """The report as SARIF 2.1.0, for services that show findings: one result a cluster or failure."""
 
 import json
+from urllib.parse import quote
 
 from replay.cluster import Cluster
 from replay.outcome import Outcome
@@ -50,7 +51,7 @@ def _cluster_result(report: Report, cluster: Cluster) -> dict[str, object]:
 
 
 def _result(rule: str, text: str, more: str, corpus: str, *, is_error: bool) -> dict[str, object]:
-    location = {"physicalLocation": {"artifactLocation": {"uri": corpus}}}
+    location = {"physicalLocation": {"artifactLocation": {"uri": quote(corpus)}}}
     return {
         "ruleId": rule,
         "level": "error" if is_error else "warning",

@@ -48,6 +48,25 @@ def test_json_has_the_published_fields():
     assert document["clusters"][0]["count"] == 2
 
 
+def test_junit_has_no_attribute_that_the_schema_of_jenkins_lacks():
+    """`skipped` is one of suites alone, there."""
+    document = ET.fromstring(render("junit"))
+    assert set(document.attrib) == {"name", "tests", "failures", "errors", "time"}
+    assert (document.get("tests"), document.get("failures"), document.get("errors")) == (
+        "5",
+        "2",
+        "1",
+    )
+
+
+def test_sarif_has_the_place_of_a_corpus_as_a_uri():
+    elsewhere = msgspec.structs.replace(report([crashed(1)]), corpus="my corpus/#1")
+    document = json.loads(render("sarif", elsewhere))
+    (result,) = document["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "my%20corpus/%231"
+
+
 def test_a_terminal_report_is_one_screen_if_everything_changed():
     many = [changed(n, "x = 0;", f"x = {'y' * (n % 40)}{'+z' * (n % 9)};") for n in range(500)]
     lines = render("terminal", report(many + [crashed(n) for n in range(600, 700)])).splitlines()
