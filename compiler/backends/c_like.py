@@ -13,14 +13,14 @@ from weakref import proxy
 from compiler.backends.describe import buffer_of
 from compiler.backends.names import Names
 from compiler.errors import BuildError
-from compiler.ir import BOOL, ELEMENTWISE, UINT32, UINT64, DType, Kind, Node, Op, bounds
+from compiler.ir import BOOL, ELEMENTWISE, UINT32, UINT64, DType, Kind, Node, Op, acc_of, bounds
 from compiler.ir.bounds import full
 
-_ACC = Op.ACC
+_ACC, _LOOP = Op.ACC, Op.LOOP
 
 MAX_INLINE = 96  # characters; longer values get a name
 _EFFECTS = frozenset(
-    (Op.WRITE, Op.BARRIER, Op.INIT, Op.SET, Op.RANGE, Op.END, Op.IF, Op.ENDIF)
+    (Op.WRITE, Op.BARRIER, Op.INIT, Op.SET, Op.RANGE, Op.END, Op.LOOP, Op.IF, Op.ENDIF)
 )  # nothing moves over these
 _REPEATED = frozenset((Op.MAX, Op.MIN, Op.RANGE))  # their text says an operand more than once
 
@@ -131,7 +131,7 @@ def _movable(program: Node) -> frozenset[Node]:
     unused: dict[Node, int] = {}  # how many effects came before each value
     effects = 0
     for node in program.src:
-        for child in node.src:
+        for child in () if node.op is _LOOP else node.src:  # its INITs and SETs have said all
             if unused.pop(child, None) == effects and node.op not in _REPEATED:
                 movable.add(child)
             else:
@@ -218,6 +218,16 @@ def _range(function: Function, node: Node) -> None:
 def _close(function: Function, node: Node) -> None:
     function.depth -= 1
     function.say("}")
+
+
+def _loop(function: Function, node: Node) -> None:
+    for axis in node.src[: node.attr[0]]:
+        _close(function, axis)
+
+
+def result(function: Function, node: Node) -> None:
+    """What an accumulator holds after its loop, by its name."""
+    function.text[node] = function.operand(acc_of(node))
 
 
 def _if(function: Function, node: Node) -> None:
@@ -327,9 +337,10 @@ HANDLERS: Mapping[Op, Handler] = {
     Op.ACC: lambda function, node: None,  # named by its INIT
     Op.INIT: _init,
     Op.SET: _set,
-    Op.RESULT: alias,
+    Op.RESULT: result,
     Op.RANGE: _range,
     Op.END: _close,
+    Op.LOOP: _loop,
     Op.IF: _if,
     Op.ENDIF: _close,
     Op.NEG: _neg,

@@ -4,12 +4,12 @@ from compiler.backends.base import Argument, Launch, Role
 from compiler.ir import ARRAYS, AxisKind, Node, Op, Size, intern, toposort
 
 _AFTER, _IMAGE, _VAR, _SPECIAL, _RANGE = Op.AFTER, Op.IMAGE, Op.VAR, Op.SPECIAL, Op.RANGE
-_MUL, _CONST, _LOCAL = Op.MUL, Op.CONST, Op.LOCAL
+_MUL, _CONST, _LOCAL, _LOOP = Op.MUL, Op.CONST, Op.LOCAL, Op.LOOP
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
 _READS = frozenset((Op.LOAD, Op.GATHER, Op.READ))
 _OPENING = frozenset((Op.RANGE, Op.IF))
-_CLOSING = frozenset((Op.END, Op.ENDIF))
+_CLOSING = frozenset((Op.END, Op.ENDIF, Op.LOOP))
 
 
 def buffer_of(node: Node) -> Node:
@@ -75,7 +75,7 @@ def outermost_range(program: Node) -> Node | None:
                 return node
             depth += 1
         elif node.op in _CLOSING:
-            depth -= 1
+            depth -= node.attr[0] if node.op is _LOOP else 1
     return None
 
 

@@ -22,7 +22,7 @@ _LANES = frozenset((AxisKind.UPCAST, AxisKind.UNROLL))
 _FOLDED = frozenset((AxisKind.REDUCE, AxisKind.UNROLL))
 _OPENING = frozenset((Op.RANGE, Op.IF))
 _VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.CONST))
-_SCOPING = _OPENING | {Op.END, Op.ENDIF, Op.INIT}
+_SCOPING = _OPENING | {Op.END, Op.ENDIF, Op.LOOP, Op.INIT}
 
 
 class Spec(Enum):
@@ -295,10 +295,12 @@ def _opens_or_closes(
         usable.add(node.src[0])  # whatever block it stands in
     elif node.op in _OPENING:
         blocks.append((node, place))
-    elif blocks[-1][0] is node.src[0]:
-        usable.difference_update(program[blocks.pop()[1] : place])
     else:
-        return False
+        closed = reversed(node.src[: node.attr[0]]) if node.op is _LOOP else node.src[:1]
+        for opening in closed:
+            if blocks[-1][0] is not opening:
+                return False
+            usable.difference_update(program[blocks.pop()[1] : place])
     usable.add(node)
     return True
 
@@ -321,7 +323,7 @@ _INDEXED_OPS = ELEMENTWISE | {
 }
 _EXPANDED_OPS = (_INDEXED_OPS - {Op.FRAGMENT, Op.ELEMENT}) | {Op.STACK, Op.LANE, Op.SHUFFLE}
 _LOOP_OPS = (_EXPANDED_OPS - {Op.FOLD}) | {Op.ACC, Op.LOOP, Op.RESULT}
-_LINEAR_OPS = (_LOOP_OPS - {Op.LOOP}) | {Op.INIT, Op.SET, Op.END, Op.IF, Op.ENDIF}
+_LINEAR_OPS = _LOOP_OPS | {Op.INIT, Op.SET, Op.END, Op.IF, Op.ENDIF}
 _KERNEL_OPS = ELEMENTWISE | {
     *(*ARRAYS, Op.VAR, Op.CONST, Op.INDEX, Op.LOAD, Op.GATHER, Op.REDUCE, Op.STORE),
 }

@@ -10,9 +10,9 @@ from compiler.passes.ranges import free_ranges, number_ranges, of_kind
 _PROGRAM, _READ, _BUFFER, _INIT, _SET = Op.PROGRAM, Op.READ, Op.BUFFER, Op.INIT, Op.SET
 _END, _IF, _ENDIF = Op.END, Op.IF, Op.ENDIF
 
-_RANGE, _LOOP, _ACC, _RESULT, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.RESULT, Op.WRITE
+_RANGE, _LOOP, _ACC, _WRITE = Op.RANGE, Op.LOOP, Op.ACC, Op.WRITE
 _MULACC, _BARRIER, _WMMA = Op.MULACC, Op.BARRIER, Op.WMMA
-_STRUCTURE = frozenset((_WRITE, _LOOP, _RANGE, _END, _RESULT, _BARRIER))
+_STRUCTURE = frozenset((_WRITE, _LOOP, _RANGE, _END, _BARRIER))
 _REORDERED = frozenset((_MULACC, _LOOP, _WMMA))
 # where such a step has the total so far
 _CHAINED = {Op.ADD: 0, Op.MUL: 0, Op.MULACC: 2, Op.WMMA: 2}
@@ -211,10 +211,6 @@ class _Emission:
             self.flush()
             self.outer_loop(node.src[0])
             self.done[node] = self.program[-1]
-        elif op is _RESULT:
-            acc = loop_parts(node.src[0])[2][node.attr[0]]
-            src = (acc, self.done[node.src[0]])
-            self.emit(node, intern(_RESULT, node.dtype, src, node.attr))
         else:
             self.flush()
             self.emit(node, self.over(node))
@@ -225,7 +221,10 @@ class _Emission:
         self.program.append(intern(_END, VOID, (self.source(axis),)))
 
     def loop(self, node: Node) -> None:
-        """INITs, the ranges opened one inside the other, SETs in the innermost, ENDs."""
+        """INITs, the ranges opened one inside the other, SETs in the innermost, then the LOOP.
+
+        It stays as it is, and so does all that is made of its results.
+        """
         ranges, inits, accs, values = loop_parts(node)
         for acc, init in zip(accs, inits, strict=True):
             self.program.append(intern(_INIT, VOID, (acc, self.source(init))))
@@ -235,11 +234,7 @@ class _Emission:
         pairs = zip(accs, values, strict=True)
         steps = [intern(_SET, VOID, (acc, self.source(value))) for acc, value in pairs]
         self.program.extend(steps)
-        for axis in reversed(ranges):
-            end = intern(_END, VOID, (self.source(axis), *steps))
-            self.program.append(end)
-            steps = []
-        self.done[node] = self.program[-1]
+        self.emit(node, self.over(node))
 
     # writes
 

@@ -45,6 +45,26 @@ LINEAR = """ir 1
 """
 
 
+NEST = """ir 1
+%0 = BUFFER float32 slot=0 size=1
+%1 = BUFFER float32 slot=1 size=8
+%2 = CONST int32 value=8 view=none
+%3 = CONST int32 value=0 view=none
+%4 = CONST float32 value=0x0.0p+0 view=none
+%5 = ACC float32 number=0
+%6 = INIT void %5 %4
+%7 = RANGE int32 %2 name=r0 kind=REDUCE
+%8 = RANGE int32 %2 name=r1 kind=REDUCE
+%9 = READ float32 %1 %8
+%10 = ADD float32 %5 %9
+%11 = SET void %5 %10
+%12 = LOOP void %7 %8 %4 %5 %10 ranges=2 accs=1
+%13 = RESULT float32 %12 index=0
+%14 = WRITE void %0 %3 %13
+%15 = PROGRAM void %0 %1 %2 %3 %4 %6 %7 %8 %9 %10 %11 %12 %13 %14
+"""
+
+
 def test_a_row_sum_is_a_kernel():
     verify(parse_node(KERNEL), Spec.KERNEL)
 
@@ -87,6 +107,22 @@ def test_a_program_without_an_end_uses_a_result_before_its_definition():
 def test_a_loop_that_is_never_closed_is_refused():
     with pytest.raises(VerifyError, match="is never closed"):
         verify(program_without(Op.END, Op.RESULT, Op.WRITE), Spec.LINEAR)
+
+
+def test_a_loop_closes_all_its_ranges():
+    verify(parse_node(NEST), Spec.LINEAR)
+
+
+def test_a_loop_that_closes_its_ranges_in_another_order_is_refused():
+    swapped = NEST.replace("LOOP void %7 %8", "LOOP void %8 %7")
+    with pytest.raises(VerifyError, match="not the innermost open block"):
+        verify(parse_node(swapped), Spec.LINEAR)
+
+
+def test_a_value_of_a_loop_used_after_it_is_refused():
+    leak = NEST.replace("%14 = WRITE void %0 %3 %13", "%14 = WRITE void %0 %3 %9")
+    with pytest.raises(VerifyError, match="outside its loop"):
+        verify(parse_node(leak), Spec.LINEAR)
 
 
 def test_an_accumulator_without_init_is_refused():

@@ -38,7 +38,8 @@ def depth_of(node_list, wanted):
     for node in node_list:
         if wanted(node):
             return depth
-        depth += (node.op is Op.RANGE) - (node.op is Op.END)
+        closed = node.attr[0] if node.op is Op.LOOP else int(node.op is Op.END)
+        depth += (node.op is Op.RANGE) - closed
     raise AssertionError("no such instruction")
 
 

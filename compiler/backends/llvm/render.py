@@ -18,7 +18,7 @@ from compiler.backends.llvm.streams import (
     streamed,
 )  # fmt: skip
 from compiler.backends.llvm.types import literal, memory_type, suffix, type_text, zero
-from compiler.ir import BOOL, UINT8, DType, Kind, Node, Op
+from compiler.ir import BOOL, UINT8, DType, Kind, Node, Op, acc_of
 from compiler.target import Target
 
 _UINT = Kind.UINT
@@ -207,7 +207,16 @@ def _range(function: Function, node: Node) -> None:
 
 
 def _end(function: Function, node: Node) -> None:
-    index, kind = function.text[node.src[0]], type_text(node.src[0].dtype)
+    _close(function, node.src[0])
+
+
+def _loop(function: Function, node: Node) -> None:
+    for axis in reversed(node.src[: node.attr[0]]):
+        _close(function, axis)
+
+
+def _close(function: Function, axis: Node) -> None:
+    index, kind = function.text[axis], type_text(axis.dtype)
     function.lines.append(f"  br label {index}.last")
     function.open_block(f"{index[1:]}.last")
     function.lines += [
@@ -232,7 +241,7 @@ def _set(function: Function, node: Node) -> None:
 
 
 def _result(function: Function, node: Node) -> None:
-    function.text[node] = function.load_acc(node.src[0])
+    function.text[node] = function.load_acc(acc_of(node))
 
 
 def _if(function: Function, node: Node) -> None:
@@ -266,6 +275,7 @@ _HANDLERS: dict[Op, Handler] = {
     Op.RESULT: _result,
     Op.RANGE: _range,
     Op.END: _end,
+    Op.LOOP: _loop,
     Op.IF: _if,
     Op.ENDIF: _endif,
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from compiler.backends.c_like import Function, Handler, Text, alias, define_read
+from compiler.backends.c_like import Function, Handler, Text, define_read, result
 from compiler.backends.opencl.cores import wmma
 from compiler.backends.opencl.ops import CALLS, call
 from compiler.backends.opencl.pixels import read_pixel
@@ -122,7 +122,7 @@ VECTOR_HANDLERS: Mapping[Op, Handler] = {
     **dict.fromkeys(CALLS, call),
     Op.READ: _read,
     Op.ACC: lambda function, node: None,  # named by its INIT
-    Op.RESULT: alias,
+    Op.RESULT: result,
     Op.SPLAT: _splat,
     Op.STACK: _stack,
     Op.SHUFFLE: _shuffle,

@@ -24,7 +24,17 @@ from compiler.backends.reference.schedule import (
 from compiler.backends.reference.views import size_of, variable
 from compiler.backends.reference.warps import multiply
 from compiler.errors import DeviceError
-from compiler.ir import ARRAYS, ELEMENTWISE, PLACE, AxisKind, Node, Op, find_core, toposort
+from compiler.ir import (
+    ARRAYS,
+    ELEMENTWISE,
+    PLACE,
+    AxisKind,
+    Node,
+    Op,
+    acc_of,
+    find_core,
+    toposort,
+)
 
 TEMPORARY_ELEMENTS = 1 << 24  # of all steps of a chunk together
 LEAST_CHUNK = 1 << 12  # positions: fewer are not worth a walk over the steps
@@ -237,10 +247,7 @@ class _Machine:
         self.values[acc] = new
 
     def result(self, node: Node) -> None:
-        source = node.src[0]
-        if source.op is Op.LOOP:
-            source = source.src[source.attr[0] + source.attr[1] + node.attr[0]]
-        self.values[node] = self.values[source]
+        self.values[node] = self.values[acc_of(node)]
 
     def barrier(self, node: Node) -> None:
         for shared in self.shared.values():

@@ -211,6 +211,7 @@ def _nested(nodes: list[Node], bodies: dict[Node, Loop]) -> Block:
 # --- programs ---
 
 _PARALLEL = frozenset((AxisKind.GLOBAL, AxisKind.LOCAL))
+_CLOSING = frozenset((Op.END, Op.ENDIF, Op.LOOP))
 
 
 def _linear(program: Node) -> Schedule:
@@ -225,12 +226,18 @@ def _linear(program: Node) -> Schedule:
             opened.append(node)
             blocks.append([])
             continue
-        elif node.op is Op.ENDIF or (node.op is Op.END and node.src[0] not in lanes):
-            body, start = tuple(blocks.pop()), opened.pop()
-            is_if = start.op is Op.IF
-            blocks[-1].append(Branch(start, body) if is_if else Loop(start, (start,), body))
+        elif node.op in _CLOSING and node.src[0] not in lanes:
+            for _ in _closed(node):
+                body, start = tuple(blocks.pop()), opened.pop()
+                is_if = start.op is Op.IF
+                blocks[-1].append(Branch(start, body) if is_if else Loop(start, (start,), body))
         blocks[-1].append(node)
     return Schedule(tuple(lanes), tuple(blocks[0]))
+
+
+def _closed(node: Node) -> tuple[Node, ...]:
+    """What a closing instruction closes."""
+    return node.src[: node.attr[0] if node.op is Op.LOOP else 1]
 
 
 def _is_parallel(node: Node, carried: frozenset[Node]) -> bool:
@@ -246,8 +253,9 @@ def _ranges_that_carry(program: Node) -> frozenset[Node]:
         match node.op:
             case Op.RANGE:
                 opened.append(node)
-            case Op.END:
-                opened.remove(node.src[0])
+            case Op.END | Op.LOOP:
+                for axis in _closed(node):
+                    opened.remove(axis)
             case Op.INIT:
                 started[node.src[0]] = len(opened)
             case Op.SET:

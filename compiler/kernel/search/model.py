@@ -13,7 +13,7 @@ from compiler.ir import ARRAYS, DType, Node, Op, bounds, toposort
 from compiler.target import Capabilities
 
 _RANGE, _END, _IF, _ENDIF, _SPECIAL = Op.RANGE, Op.END, Op.IF, Op.ENDIF, Op.SPECIAL
-_READ, _WRITE, _SET = Op.READ, Op.WRITE, Op.SET
+_READ, _WRITE, _SET, _LOOP = Op.READ, Op.WRITE, Op.SET, Op.LOOP
 _STACK, _AFTER = Op.STACK, Op.AFTER
 
 # cycles of one vector where it is not 1/2, as of most arithmetic
@@ -61,9 +61,10 @@ def cycles(program: Node, capabilities: Capabilities) -> float:
         if node.op is _RANGE:
             blocks[-1].is_innermost = False
             blocks.append(_Block(node, max(1, bounds(node.src[0])[1])))
-        elif node.op is _END:
-            inner = blocks.pop()
-            blocks[-1].cycles += _loop_cycles(inner, capabilities, scalar=scalar)
+        elif node.op is _END or node.op is _LOOP:
+            for _ in node.src[: node.attr[0] if node.op is _LOOP else 1]:
+                inner = blocks.pop()
+                blocks[-1].cycles += _loop_cycles(inner, capabilities, scalar=scalar)
         elif node.op is _SPECIAL:
             items *= max(1, bounds(node.src[0])[1])
         else:
