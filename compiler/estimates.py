@@ -63,17 +63,17 @@ def _operations(
 
 
 def _bytes(order: Sequence[Node], positions: Mapping[Node, int]) -> int:
-    accesses: dict[tuple[Op, Node], list[_Extent]] = {}
+    accesses: dict[tuple[Op, Node], dict[object, _Extent]] = {}
     for node in order:
         if node.op is _LOAD or node.op is _STORE:
-            extent = _extent(node.attr[0])
-            accesses.setdefault((node.op, node.src[0]), []).append(extent)
+            stack = node.attr[0]
+            accesses.setdefault((node.op, node.src[0]), {})[_elements(stack)] = _extent(stack)
         elif node.op is _GATHER:
             anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions[node])
-            accesses.setdefault((_LOAD, node.src[0]), []).append(anywhere)
+            accesses.setdefault((_LOAD, node.src[0]), {})[node] = anywhere
     total = 0
     for (_, buffer), extents in accesses.items():
-        elements = min(_greatest(buffer.attr[1]), _distinct(extents))
+        elements = min(_greatest(buffer.attr[1]), _distinct(list(extents.values())))
         total += elements * buffer.dtype.itemsize
     return total
 
@@ -90,6 +90,17 @@ def _distinct(extents: Sequence[_Extent]) -> int:
         span += max(0, last - end)
         end = max(end, last)
     return total + min(span, visited)
+
+
+def _elements(stack: ViewStack) -> object:
+    """Equal for accesses that visit the same elements, be it in another order or backwards."""
+    view, moves = stack.views[-1], []
+    for (low, high), stride in zip(_intervals(view), view.strides, strict=True):
+        if not isinstance(stride, int):
+            return stack
+        if stride != 0 and high - low > 1:
+            moves.append((abs(stride), high - low))
+    return stack if len(stack.views) > 1 else (_reach(view)[0], tuple(sorted(moves)))
 
 
 def _extent(stack: ViewStack) -> _Extent:

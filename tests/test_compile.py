@@ -207,6 +207,19 @@ def test_overlapping_slices_are_counted_once():
     assert estimates(parse_node(text)).bytes == (10 + 11 + 10) * 4
 
 
+def test_every_other_element_is_counted_once_though_it_is_read_backwards_too():
+    text = """ir 1
+%0 = BUFFER float32 slot=0 size=10
+%1 = BUFFER float32 slot=1 size=20
+%2 = LOAD float32 %1 view=[(10):(2)]
+%3 = LOAD float32 %1 view=[(10):(-2)+18]
+%4 = ADD float32 %2 %3
+%5 = STORE void %0 %4 view=[(10):(1)]
+%6 = SINK void %5 axes=(g0:10)
+"""
+    assert estimates(parse_node(text)).bytes == (10 + 10) * 4
+
+
 def test_symbolic_kernels_are_estimated_at_their_largest():  # row 86
     found = estimates(parse_node(SYMBOLIC))
     assert (found.flops, found.bytes) == (64 * 8, 2 * 64 * 8 * 4)

@@ -86,6 +86,13 @@ def test_a_view_shares_memory_with_its_buffer(runner):
     assert (runner.device.download(whole) == expected).all()
 
 
+@pytest.mark.parametrize("offset", [0, 64, 128])
+def test_a_view_may_be_of_nothing(runner, offset):
+    (whole,) = buffers_of(runner, np.arange(128, dtype=np.int32))
+    nothing = runner.device.view(whole, offset, 0)
+    assert runner.device.download(nothing).shape == (0,)
+
+
 @pytest.mark.parametrize(("offset", "size"), [(-1, 4), (100, 64), (0, 129)])
 def test_a_view_beyond_its_buffer_is_refused(runner, offset, size):
     with pytest.raises(DeviceError, match="view of elements"):

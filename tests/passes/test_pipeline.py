@@ -200,8 +200,14 @@ def test_too_many_nodes_are_refused_with_the_lanes_that_made_them():
 
 def test_far_too_many_nodes_are_refused_before_they_are_made():
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=10))
-    with pytest.raises(RewriteError, match="limit is 40"):
+    with pytest.raises(RewriteError, match=r"limit is 40 before simplification: .*UPCAST g1 12"):
         k.stages(k.MATMUL, "UPCAST g1 12; UPCAST g0 4; UNROLL r0 4", LLVM, options)
+
+
+def test_the_error_for_too_many_nodes_names_opts_as_they_were_given():
+    options = CompileOptions(schedule=ScheduleOptions(max_nodes=50))
+    with pytest.raises(RewriteError, match=r"UNROLL r0 8, UPCAST g1 6, UPCAST g0 4; use"):
+        k.stages(k.MATMUL, "UPCAST g1 6; UPCAST g0 4; UNROLL r0 8", LLVM, options)
 
 
 def test_4096_terms_side_by_side_stay_below_the_limit_or_are_refused_by_name():

@@ -77,6 +77,23 @@ def symbolic(limit: int) -> Node:
 """)
 
 
+def inverse_of_sums(limit: int) -> Node:
+    """out[i] = 1 / sum over j < n of a[i, j], 0 <= n <= limit."""
+    return parse_node(f"""ir 1
+%0 = BUFFER float32 slot=0 size=8
+%1 = CONST float32 value=0x1.0000000000000p+0 view=none
+%2 = VAR int64 name=n lo=0 hi={limit}
+%3 = CONST int64 value=8 view=none
+%4 = MUL int64 %2 %3
+%5 = BUFFER float32 slot=1 size=%4
+%6 = LOAD float32 %5 view=[(8,%2):(%2,1)]
+%7 = REDUCE float32 %6 op=ADD axes=(r0)
+%8 = FDIV float32 %1 %7
+%9 = STORE void %0 %8 view=[(8,%2):(1,0)]
+%10 = SINK void %9 axes=(g0:8,r0:%2)
+""")
+
+
 def fill(size: int, value: float) -> Node:
     """out[i] = value."""
     return parse_node(f"""ir 1

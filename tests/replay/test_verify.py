@@ -9,6 +9,7 @@ from small_kernels import (
     binary,
     compiled,
     fill,
+    inverse_of_sums,
     move,
     row_sum,
     symbolic,
@@ -91,6 +92,7 @@ KERNELS = {
     "spread": move(20, "(1)+1", target="(1)?(3:17)", source=21),
     "two outputs": two_outputs(30),
     "symbolic": symbolic(50),
+    "rows without columns": inverse_of_sums(50),  # of which a sum is -0.0
     "constant": fill(20, 1.5),
 }
 
@@ -102,7 +104,9 @@ def test_a_right_kernel_passes_and_is_not_weak(name):
     assert verdict.weak is None
 
 
-ON_OPENCL = ("row sum", "bfloat16 product", "two outputs", "symbolic")  # a build takes a second
+ON_OPENCL = (  # a build takes a second
+    *("row sum", "bfloat16 product", "two outputs", "symbolic", "rows without columns"),
+)
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,10 @@ class OpenCLDevice:
         self.check_process()
         whole = _own(buffer)
         origin = whole.origin + offset * whole.dtype.itemsize
-        if offset < 0 or size < 1 or offset + size > whole.size:
+        if offset < 0 or size < 0 or offset + size > whole.size:
             raise DeviceError(f"view of elements {offset} to {offset + size} of {whole.size}")
+        if size == 0:
+            return self.allocate(whole.dtype, 0)  # OpenCL has no region of no bytes
         alignment = self.handle.mem_base_addr_align // 8
         if origin % alignment:
             raise DeviceError(f"view at byte {origin}: opencl wants a multiple of {alignment}")

@@ -77,8 +77,8 @@ def identity(op: Op, dtype: DType) -> int | float | bool:
             return dtype.highest
         case Op.AND:
             return True if dtype.scalar is BOOL else wrap(dtype.scalar, -1)
-        case _:
-            return 0.0 if dtype.is_float else (False if dtype.scalar is BOOL else 0)
+        case _:  # -0.0 + x is x, also where x is -0.0
+            return -0.0 if dtype.is_float else (False if dtype.scalar is BOOL else 0)
 
 
 def widen(value: Array) -> Array:

@@ -191,4 +191,5 @@ def check_size(
                 found = counts[key] = layout.count(lanes, form)
             total += found
     if total > limit:
-        raise too_large(total, limit, layout.lanes.axes)
+        unsimplified = f"{limit} before simplification"
+        raise too_large(total, unsimplified, layout.lanes.axes)
