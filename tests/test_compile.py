@@ -192,7 +192,7 @@ def test_only_the_elements_that_are_visited_are_counted():
     assert estimates(parse_node(text)).bytes == (12 + 12) * 4
 
 
-def test_overlapping_slices_are_counted_once():
+def test_overlapping_slices_are_counted_once():  # row 86
     text = """ir 1
 %0 = BUFFER float32 slot=0 size=10
 %1 = BUFFER float32 slot=1 size=100
