@@ -10,8 +10,11 @@ from compiler.backends import find_backend
 from compiler.errors import DTypeError, ShapeError
 from compiler.frontend import dtypes, graph
 from compiler.frontend.dtypes import DTypeLike
+from compiler.frontend.functions.elementwise import equal
 from compiler.frontend.functions.indexing import getitem
+from compiler.frontend.functions.reduce import any_
 from compiler.frontend.graph import Number, Value
+from compiler.frontend.operands import Operand
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.storage import Array, from_array
 from compiler.frontend.symbolic import fixed
@@ -70,6 +73,11 @@ def item(x: Value) -> Number:
 def as_bool(x: Value) -> bool:
     """The truth of the only element."""
     return bool(item(x))
+
+
+def contains(x: Value, number: Operand) -> bool:
+    """Whether an element equals a number, or any of the two arrays' elements where they meet."""
+    return as_bool(any_(equal(x, number)))
 
 
 def as_int(x: Value) -> int:

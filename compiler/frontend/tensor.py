@@ -292,6 +292,7 @@ class Tensor:
     __repr__, __iter__, __setitem__ = _repr, _iterate, _assign
     __copy__, __deepcopy__ = _copied, _copied
     __len__, __bool__ = reading(convert.length), reading(convert.as_bool)
+    __contains__ = reading(convert.contains)
     __int__, __float__ = reading(convert.as_int), reading(convert.as_float)
     __index__, __array__ = reading(convert.as_index), reading(convert.to_array)
     __getitem__ = method(indexing.getitem)
@@ -411,8 +412,8 @@ class Tensor:
     count_nonzero = method(reduce.count_nonzero)
     softmax, log_softmax = method(reduce.softmax), method(reduce.log_softmax)
     logsumexp, layer_norm = method(reduce.logsumexp), method(reduce.layer_norm)
-    cumsum = cumulative_sum = method(scan.cumsum)
-    cumprod = cumulative_prod = method(scan.cumprod)
+    cumsum, cumulative_sum = method(scan.cumsum), method(scan.cumulative_sum)
+    cumprod, cumulative_prod = method(scan.cumprod), method(scan.cumulative_prod)
 
     # order
     sort, argsort, topk = method(sorting.sort), method(ordering.argsort), methods(sorting.topk)

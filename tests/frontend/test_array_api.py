@@ -355,3 +355,10 @@ def test_bounds_that_a_dtype_cannot_hold_are_numpys_error(tensor):
 def test_sums_to_bool_are_refused_as_a_dtype(tensor, name):
     with pytest.raises(TypeError, match="to bool"):
         getattr(array_api, name)(tensor([1, 2]), dtype=array_api.bool)
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_running_sums_of_several_axes_name_one(tensor, name):
+    with pytest.raises(ValueError, match=r"of shape \(2, 3\): name an axis"):
+        getattr(array_api, name)(tensor(np.ones((2, 3))))
+    assert getattr(array_api, name)(tensor([1, 2, 3])).shape == (3,)

@@ -111,6 +111,13 @@ def test_a_dlpack_option_is_refused_by_what_it_is(options, kind):
         reference([1.0]).__dlpack__(**options)
 
 
+def test_what_is_in_an_array_is_what_equals_an_element():
+    array = np.array([[1.0, np.nan], [3.0, -0.0]])
+    x = Tensor(array, device="reference")
+    for number in (1, 3.0, 0.0, 2.5, np.nan):
+        assert (number in x) is (number in array)
+
+
 def test_length_is_the_first_axis():
     assert len(reference(np.zeros((3, 2)))) == 3
     with pytest.raises(TypeError, match="no axis"):

@@ -21,6 +21,9 @@ NODES = {
     "gather and concat": """
         shape = Shape(x); n = Gather(shape, zero); one = Unsqueeze(n, axis0)
         wanted = Concat(one, minus); y = Reshape(x, wanted)""",
+    "narrow integers": """
+        shape = Shape(x); short = Cast:int32(shape); n = Slice(short, axis0, axis1)
+        long = Cast:int64(n); wanted = Concat(long, minus); y = Reshape(x, wanted)""",
     "slice and product": """
         shape = Shape(x); tail = Slice(shape, axis0, ends); count = ReduceProd(tail)
         y = Reshape(x, count)""",
@@ -44,6 +47,8 @@ NODES = {
 ATTRIBUTES = {
     "Concat": {"axis": 0},
     "Cast": {"to": TensorProto.FLOAT},
+    "Cast:int32": {"to": TensorProto.INT32},
+    "Cast:int64": {"to": TensorProto.INT64},
     "ReduceProd": {"keepdims": 1},
     "ConstantOfShape": {"value": numpy_helper.from_array(np.ones(1, np.float32))},
 }
@@ -61,6 +66,7 @@ def model(text):
             output, call = line.strip().split(" = ")
             op, inputs = call.rstrip(")").split("(")
             attributes = ATTRIBUTES.get(op, {})
+            op = op.partition(":")[0]
             nodes.append(helper.make_node(op, inputs.split(", "), [output], **attributes))
     constants = [
         numpy_helper.from_array(np.asarray(value, np.int64), name)

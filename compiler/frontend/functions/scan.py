@@ -36,6 +36,34 @@ def cumprod(
     return _cumulative(Op.MUL, x, axis, dtype, include_initial=include_initial)
 
 
+def cumulative_sum(
+    x: Value,
+    axis: int | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Value:
+    """`cumsum`, for which only arrays of one axis may leave out which."""
+    return cumsum(x, _named(axis, x), dtype=dtype, include_initial=include_initial)
+
+
+def cumulative_prod(
+    x: Value,
+    axis: int | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Value:
+    """`cumprod`, for which only arrays of one axis may leave out which."""
+    return cumprod(x, _named(axis, x), dtype=dtype, include_initial=include_initial)
+
+
+def _named(axis: int | None, x: Value) -> int | None:
+    if axis is None and x.ndim != 1:
+        raise ShapeError(f"cumulative of shape {x.shape}: name an axis")
+    return axis
+
+
 def _cumulative(
     op: Op, x: Value, axis: int | None, dtype: DTypeLike | None, *, include_initial: bool
 ) -> Value:

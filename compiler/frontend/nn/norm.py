@@ -37,8 +37,9 @@ class BatchNorm:
         return (x - _column(mean, x)) * _column(scale, x) + _column(self.bias, x)
 
     def _follow(self, mean: Tensor, variance: Tensor) -> None:
-        self.mean += (mean - self.mean) * self.momentum
-        self.variance += (variance - self.variance) * self.momentum
+        for kept, found in ((self.mean, mean), (self.variance, variance)):
+            change = (found - kept) * self.momentum
+            kept += change.astype(kept.dtype)  # in place; the layer keeps its own dtype
 
 
 class LayerNorm:

@@ -4,12 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from compiler.errors import ModelError
+import onnx
+
+from compiler.errors import DTypeError, ModelError
+from compiler.frontend.dtypes import as_dtype
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.known import numbers_of
 from compiler.frontend.onnx.model import Attribute, Graph
 from compiler.frontend.realize import to_numpy
 from compiler.frontend.symbolic import is_symbolic
+from compiler.ir import DType
 
 T = TypeVar("T")
 
@@ -94,6 +98,16 @@ class Call:
         """An attribute, or its default."""
         found: T = self.attributes.get(name, default)
         return found
+
+    def dtype(self, name: str) -> DType:
+        """The dtype that an attribute names by ONNX's number."""
+        code = self.attribute(name, 0)
+        try:
+            return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
+        except (KeyError, TypeError, DTypeError):
+            kinds = onnx.TensorProto.DataType
+            wanted = kinds.Name(code) if code in kinds.values() else f"type {code}"
+            raise self.error(f"to {wanted}, which tensors do not have") from None
 
     def axes(self, index: int = 1) -> tuple[int, ...] | None:
         """Axes: an attribute in old operators, an input in new ones."""

@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import onnx
 
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call
 from compiler.frontend.onnx.known import Numbers, numbers_of, value_of
 from compiler.frontend.realize import to_numpy
-from compiler.frontend.symbolic import maximum, minimum
-from compiler.ir import BOOL, INT64, DType
+from compiler.frontend.symbolic import largest, maximum, minimum, smallest
+from compiler.ir import BOOL, DType
 
 MOST = 64  # numbers: shapes are short, and what is longer is data
 
@@ -43,7 +42,9 @@ def _dtype(call: Call) -> DType:
     """That of the numbers: of a choice, what is chosen from."""
     if call.op in COMPARISONS:
         return BOOL
-    return INT64 if call.op == "Cast" else call.value(1 if call.op == "Where" else 0).dtype
+    if call.op == "Cast":
+        return call.dtype("to")
+    return call.value(1 if call.op == "Where" else 0).dtype
 
 
 def _given(x: object) -> Numbers | None:
@@ -77,7 +78,9 @@ def _quotient(a: int, b: int) -> int:
 
 
 def _cast(call: Call, given: list[Numbers]) -> Numbers | None:
-    return given[0] if call.attribute("to", 0) == onnx.TensorProto.INT64 else None
+    dtype = call.dtype("to")
+    fits = [dtype.lowest <= smallest(n) and largest(n) <= dtype.highest for n in given[0].flat]
+    return given[0] if dtype.is_int and all(fits) else None
 
 
 def _gather(call: Call, given: list[Numbers]) -> Numbers:

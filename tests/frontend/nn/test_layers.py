@@ -75,6 +75,14 @@ def test_batch_norm_trains_on_the_batch_and_remembers_it(make):
     close(layer.variance, 0.5 + array.var((0, 2), ddof=1) / 2)
 
 
+def test_batch_norm_keeps_its_dtype_whatever_it_is_trained_with(device):
+    layer = nn.BatchNorm(nn.Initial(seed=1, device=device), 2, momentum=1.0)
+    x = np.random.default_rng(1).normal(size=(5, 2))
+    layer(Tensor(x, device=device), training=True)
+    assert layer.mean.dtype == layer.variance.dtype == np.float32
+    np.testing.assert_allclose(layer.mean.numpy(), x.mean(0), rtol=1e-6)
+
+
 def test_batch_norm_uses_what_it_remembers_otherwise(make):
     layer, x = nn.BatchNorm(make, 2, eps=0.0), tensor(4, 2)
     nn.load(

@@ -4,16 +4,12 @@ import math
 from collections.abc import Callable
 from functools import reduce
 
-import onnx
-
-from compiler.errors import DTypeError
 from compiler.frontend import graph
-from compiler.frontend.dtypes import as_dtype
 from compiler.frontend.functions import division, floats, inverse
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Call, Operator
-from compiler.ir import BOOL, UINT8, DType
+from compiler.ir import BOOL, UINT8
 
 
 def _unary(function: Callable[[Value], Value]) -> Operator:
@@ -55,7 +51,7 @@ def _clip(call: Call) -> Value:
 
 
 def _cast(call: Call) -> Value:
-    return graph.cast(call.value(0), _dtype(call, "to"))
+    return graph.cast(call.value(0), call.dtype("to"))
 
 
 def _cast_like(call: Call) -> Value:
@@ -63,23 +59,13 @@ def _cast_like(call: Call) -> Value:
 
 
 def _bit_cast(call: Call) -> Value:
-    x, dtype = call.value(0), _dtype(call, "to")
+    x, dtype = call.value(0), call.dtype("to")
     if BOOL in (x.dtype, dtype):  # a byte of 0 or 1
         byte = graph.cast(x, UINT8) if x.dtype is BOOL else graph.bitcast(x, UINT8)
         return graph.cast(byte, BOOL) if dtype is BOOL else graph.bitcast(byte, dtype)
     if x.dtype.bits != dtype.bits:
         raise call.error(f"{x.dtype} to {dtype}: differ in width")
     return graph.bitcast(x, dtype)
-
-
-def _dtype(call: Call, name: str) -> DType:
-    code = call.attribute(name, 0)
-    try:
-        return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
-    except (KeyError, TypeError, DTypeError):
-        kinds = onnx.TensorProto.DataType
-        wanted = kinds.Name(code) if code in kinds.values() else f"type {code}"
-        raise call.error(f"to {wanted}, which tensors do not have") from None
 
 
 def _bit_shift(call: Call) -> Value:
