@@ -11,11 +11,15 @@ from compiler.errors import CompilerError, DeviceError
 from compiler.explain.question import Question
 from compiler.ir import print_node
 from compiler.kernel import (
+    Access,
     Kernel,
     Opt,
     Searched,
+    accesses,
     apply_all,
+    buffers,
     coloured_shape,
+    core_requests,
     decisions,
     format_opt,
     format_opts,
@@ -62,11 +66,13 @@ def _sections(question: Question) -> Iterator[Section]:
     yield _asked(question)
     yield Section("ast", _lines(print_node(question.ast)))
     kernel = from_ast(question.ast)
+    yield _buffers(kernel)
     yield _loops("loops before opts", kernel)
     opts = question.opts
     if opts is not None:
         yield _opts(kernel, question, opts)
     else:
+        yield _cores(kernel, question)
         yield _choices(kernel, question)
         if question.options.search.beam > 0:
             searched = search_opts(question.ast, question.target, question.options)
@@ -107,6 +113,33 @@ def _asked(question: Question) -> Section:
     if question.rewrite_limit is not None:
         lines.append(f"limit    {question.rewrite_limit} applications of rules")
     return Section("question", tuple(lines))
+
+
+def _buffers(kernel: Kernel) -> Section:
+    """Each buffer, and by how many elements each of its accesses moves with each axis."""
+    lines: list[str] = []
+    for buffer in buffers(kernel):
+        slot, *sizes = buffer.attr
+        lines.append(f"data{slot}  {buffer.dtype} of {' x '.join(map(str, sizes))}")
+        lines += [_access(each) for each in accesses(kernel) if buffer in each.node.src]
+    return Section("buffers", tuple(lines))
+
+
+def _access(access: Access) -> str:
+    steps = access.strides.items()
+    moves = " ".join([f"{axis}:{'?' if n is None else n}" for axis, n in steps if n != 0])
+    masked = f"  masked by {' '.join(access.masked)}" if access.masked else ""
+    return f"  {access.node.op.name:<6} {moves or 'one element'}{masked}"
+
+
+def _cores(kernel: Kernel, question: Question) -> Section:
+    """Each tensor core of the target, as the heuristics would use it, or why they do not."""
+    schedule = question.options.schedule
+    lines = [
+        f"{core.name:<24} {found if isinstance(found, str) else format_opt(found)}"
+        for core, found in core_requests(kernel, question.target, schedule)
+    ]
+    return Section("tensor cores", tuple(lines) or ("the target has none",))
 
 
 def _loops(title: str, kernel: Kernel) -> Section:

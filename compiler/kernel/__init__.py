@@ -6,7 +6,14 @@ from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
 from compiler.kernel.colours import COLOURS, Role, coloured_shape, role_of, visible_length
 from compiler.kernel.cores import choices as core_choices
 from compiler.kernel.from_ast import from_ast
-from compiler.kernel.heuristics import HEURISTICS, Decision, choose, decisions, scheduled
+from compiler.kernel.heuristics import (
+    HEURISTICS,
+    Decision,
+    choose,
+    core_requests,
+    decisions,
+    scheduled,
+)
 from compiler.kernel.kernel import Kernel, Opt, buffers, iterations, reduces, variables
 from compiler.kernel.naming import kernel_name
 from compiler.kernel.opts import (
@@ -43,8 +50,8 @@ __all__ = [
     "Finalist", "Group", "GroupTop", "Judge", "Keep", "Kernel", "Lds", "Local", "Lowered",
     "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll",
     "Upcast", "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose",
-    "coloured_shape", "core_choices", "cycles", "decisions", "format_opt", "format_opts",
-    "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces", "resolve",
-    "role_of", "scheduled", "starts", "to_nodes", "to_positional", "variables", "visible_length",
-    "why_partial",
+    "coloured_shape", "core_choices", "core_requests", "cycles", "decisions", "format_opt",
+    "format_opts", "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces",
+    "resolve", "role_of", "scheduled", "starts", "to_nodes", "to_positional", "variables",
+    "visible_length", "why_partial",
 ]  # fmt: skip

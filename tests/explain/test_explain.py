@@ -9,9 +9,9 @@ from compiler.compile import compile_kernel
 from compiler.explain import Question, explain
 from compiler.ir import parse_node
 from compiler.kernel import choose, decisions, from_ast, parse_opts
-from compiler.options import DEFAULT, CompileOptions, SearchOptions
+from compiler.options import DEFAULT, CompileOptions, CoreUse, ScheduleOptions, SearchOptions
 from compiler.passes import PIPELINE
-from compiler.target import LLVM, OPENCL, REFERENCE
+from compiler.target import LLVM, OPENCL, REFERENCE, find_target
 
 TEXT = """ir 1
 %0 = BUFFER float32 slot=0 size=12
@@ -22,6 +22,17 @@ TEXT = """ir 1
 %5 = SINK void %4 axes=(g0:12,r0:48)
 """
 AST = parse_node(TEXT)
+PRODUCT = parse_node("""ir 1
+%0 = BUFFER float32 slot=0 size=4096
+%1 = BUFFER float32 slot=1 size=4096
+%2 = LOAD float32 %1 view=[(64,64,64):(64,0,1)]
+%3 = BUFFER float32 slot=2 size=4096
+%4 = LOAD float32 %3 view=[(64,64,64):(0,1,64)]
+%5 = MUL float32 %2 %4
+%6 = REDUCE float32 %5 op=ADD axes=(r0)
+%7 = STORE void %0 %6 view=[(64,64,64):(64,1,0)]
+%8 = SINK void %7 axes=(g0:64,g1:64,r0:64)
+""")
 
 
 def sections(question):
@@ -38,6 +49,31 @@ def test_every_pass_of_the_pipeline_has_its_stage():  # row 85
     found, _ = sections(Question(AST, LLVM))
     stages = [title.split()[1] for title in found if title.startswith("stage ")]
     assert stages == ["nodes", *[step.name for step in PIPELINE]]
+
+
+def test_buffers_are_listed_with_the_steps_of_their_accesses():  # row 85
+    found, _ = sections(Question(AST, LLVM))
+    assert found["buffers"] == (
+        *("data0  float32 of 12", "  STORE  g0:1"),
+        *("data1  float32 of 576", "  LOAD   g0:48 r0:1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "option", "said"),
+    [
+        ("llvm", {}, "the target has none"),
+        ("llvm/tiles", {}, "cpu.outer16x16.f32 TC cpu.outer16x16.f32 g1 g0 r0"),
+        ("llvm/tiles", {"core_use": CoreUse.NONE}, "the option schedule.core_use is none"),
+        ("opencl/nvidia-sm80", {}, "is no sum of products of float16 and float16"),
+        ("opencl/nvidia-sm80", {}, "it sees 11 bits of an operand, ask for it by schedule.core"),
+        ("opencl/nvidia-sm80", {"core": "nvidia.m16n8k8.tf32"}, "TC nvidia.m16n8k8.tf32 g1 g0 r0"),
+    ],
+)
+def test_tensor_cores_are_listed_with_their_opt_or_why_not(target, option, said):  # row 85
+    options = CompileOptions(schedule=ScheduleOptions(**option))
+    found, _ = sections(Question(PRODUCT, find_target(target), options))
+    assert any(said in " ".join(line.split()) for line in found["tensor cores"])
 
 
 def test_the_source_is_what_the_compiler_makes():

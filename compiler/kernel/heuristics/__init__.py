@@ -12,7 +12,7 @@ from compiler.kernel.heuristics.matvec import matvec
 from compiler.kernel.heuristics.pixels import read_pixels, written_pixels
 from compiler.kernel.heuristics.rows import rows
 from compiler.kernel.heuristics.staging import staging
-from compiler.kernel.heuristics.tensor_core import tensor_core
+from compiler.kernel.heuristics.tensor_core import core_requests, tensor_core
 from compiler.kernel.heuristics.threads import threads
 from compiler.kernel.heuristics.tiles import tile
 from compiler.kernel.heuristics.unrolling import unrolling
@@ -112,4 +112,7 @@ def _fitted(options: ScheduleOptions, target: Target) -> ScheduleOptions:
     return replace(options, vector_lanes=lanes, tile_registers=registers)
 
 
-__all__ = ["HEURISTICS", "REQUIRED", "Decision", "Heuristic", "choose", "decisions", "scheduled"]
+__all__ = [
+    "HEURISTICS", "REQUIRED", "Decision", "Heuristic", "choose", "core_requests", "decisions",
+    "scheduled",
+]  # fmt: skip

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from compiler.ir import AxisKind, Core
 from compiler.kernel.cores import Use
 from compiler.kernel.heuristics.draft import Draft
+from compiler.kernel.kernel import Kernel
 from compiler.kernel.opts import Local, Tc, Upcast
 from compiler.kernel.tc_numbers import cores_of, request
-from compiler.options import ANY_CORE, CoreMatching, CoreUse
+from compiler.options import ANY_CORE, CoreMatching, CoreUse, ScheduleOptions
+from compiler.target import Target
 
 _USES = {CoreUse.REAL: Use.REAL, CoreUse.SHAPE: Use.SHAPE, CoreUse.EMULATED: Use.EMULATED}
 _LAST_CHOICE = 0  # of columns, rows and terms: the innermost axes
@@ -17,12 +19,7 @@ _LOCALS = (4, 2)
 
 def tensor_core(draft: Draft) -> Draft:
     """TC, then several of its tiles for each warp, so that a fragment is used more than once."""
-    use = _USES.get(draft.options.core_use)
-    if use is None:
-        return draft
-    matching = tuple(CoreMatching).index(draft.options.core_matching)
-    for place, core in _cores(draft, use):
-        opt = request(draft.kernel, draft.target, (_LAST_CHOICE, place, matching, use))
+    for core, opt in core_requests(draft.kernel, draft.target, draft.options):
         if isinstance(opt, str):
             continue  # why not
         after = draft.attempt(opt)
@@ -31,13 +28,23 @@ def tensor_core(draft: Draft) -> Draft:
     return draft
 
 
-def _cores(draft: Draft, use: Use) -> Iterator[tuple[int, Core]]:
-    """The cores to try, each with its number. Of any, only those that see whole operands: one that
-    cuts them short gives other results, and has to be asked for."""
-    name = draft.options.core
-    for place, core in enumerate(cores_of(draft.target, use)):
-        if core.name == name or (name == ANY_CORE and core.sees is None):
-            yield place, core
+def core_requests(
+    kernel: Kernel, target: Target, options: ScheduleOptions
+) -> Iterator[tuple[Core, Tc | str]]:
+    """Each core that the target has, with the TC to try, or why there is none."""
+    use = _USES.get(options.core_use)
+    matching = tuple(CoreMatching).index(options.core_matching)
+    for place, core in enumerate(cores_of(target, use or Use.REAL)):
+        if use is None:
+            yield core, f"the option schedule.core_use is {options.core_use.value}"
+        elif options.core not in (ANY_CORE, core.name):
+            yield core, f"the option schedule.core is {options.core}"
+        elif options.core == ANY_CORE and core.sees is not None:  # it gives other results
+            yield core, f"it sees {core.sees} bits of an operand, ask for it by schedule.core"
+        else:
+            numbers = (_LAST_CHOICE, place, matching, use)
+            found = request(kernel, target, numbers)
+            yield core, found.removeprefix(f"{core.name}: ") if isinstance(found, str) else found
 
 
 def _fills_registers(draft: Draft, core: Core) -> bool:
