@@ -49,9 +49,9 @@ def capture(
         origin_of_ours()
         code = _serve(program, recorder)
         records = recorder.close()
-        if refusal is not None:
-            return Captured(code, 0, 0, lost=1, why_lost=str(refusal))
         lost, why = account(recorder.corpus, losses)
+        if refusal is not None:  # of a program that asked nothing, too, nothing could be recorded
+            return Captured(code, 0, 0, lost=max(lost, 1), why_lost=str(refusal))
         return Captured(code, records, recorder.added, lost, why, is_silent=not recorder.asked)
     finally:
         program.discard()

@@ -1,6 +1,7 @@
 """The report as one HTML page that needs nothing else: clusters, diffs, and a table to search."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from importlib.resources import files
@@ -25,13 +26,24 @@ _SHOWN_LINES = 400
 _SHOWN_STAGES = 3
 _CONTEXT = 3
 
+# A name could make a line of the page read otherwise than it is: these are shown as escapes.
+_TURNING = {
+    ord(char): f"\\u{ord(char):04x}"
+    for char in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+}
+_TURNING_IN_JSON = re.compile(
+    rf"(?<!\\)((?:\\\\)*)\\(u(?:{'|'.join(f'{n:04x}' for n in _TURNING)}))"
+)
+
 Row = tuple[str, ...]  # class, and the old and the new line, or one line for both
 
 
 def render(report: Report) -> str:
     """The report as one HTML document."""
     here = files("replay.reports")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_in_its_own_direction
+    )
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
     by_key = {result.key: result for result in report.results}
     examples = [by_key[cluster.example] for cluster in report.clusters[:_SHOWN_CLUSTERS]]
@@ -198,4 +210,10 @@ def _numbers(result: Result, index: Mapping[str, int]) -> list[Number]:
 
 def _json(value: object) -> str:
     """JSON for a script element; `<` is escaped, so no text can end the element."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+    return _TURNING_IN_JSON.sub(r"\1\\\\\2", text)
+
+
+def _in_its_own_direction(value: object) -> object:
+    """A text without characters that turn the direction of what stands beside it."""
+    return value.translate(_TURNING) if type(value) is str else value  # markup of ours stays

@@ -284,3 +284,10 @@ def test_a_request_waits_for_its_kernels_once(tmp_path):
         (Tensor(np.ones((5, 31), np.float32)) @ (first * 2).contiguous()).realize()
     assert seen[-1] == seen.count("CompileFinished")
     assert [each for each in seen if isinstance(each, int)] == seen[-1:]
+
+
+def test_every_record_that_a_place_which_is_none_has_cost_is_counted(tmp_path):
+    (tmp_path / "file").write_text("")
+    code, out, err = finish(start(tmp_path / "file" / "c", "[compile(n) for n in (1, 2, 3)]"))
+    assert (code, out) == (3, "")
+    assert err.startswith("replay: warning: 3 records lost: ")

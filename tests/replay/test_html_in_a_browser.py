@@ -11,6 +11,7 @@ from replay.outcome import Numerics
 from replay.reports import find_format
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+TURNED = "a\u202eTURNED \\\\u202d"
 EVIL = "</script><img src='https://example.invalid/x'>"
 
 
@@ -46,7 +47,7 @@ def file(tmp_path_factory):
             numerics=Numerics.EXACT,
             metrics={"iterations": (64, 32), "spills": (4, 0)},
         ),
-        crashed(3, reason=EVIL),
+        crashed(3, reason=EVIL + TURNED),
         *[same(number) for number in range(4, 10_001)],
     ]
     path = tmp_path_factory.mktemp("html") / "report.html"
@@ -212,6 +213,15 @@ def test_text_of_a_corpus_stays_text(page):
     page.fill("#search", "example.invalid")
     assert EVIL in page.inner_text("#records tbody")
     assert page.locator("img").count() == 0
+
+
+def test_no_text_turns_the_direction_of_another(page):
+    page.fill("#search", "TURNED")
+    assert shown(page) == "1 to 1 of 1"
+    text = page.inner_text("body")
+    assert "\\u202eTURNED" in text
+    assert "\u202e" not in text
+    assert "\\\\u202d" in text  # what looks like an escape was none
 
 
 def test_counts_are_plotted(page):
