@@ -24,6 +24,7 @@ import msgspec
 
 from replay.errors import WorkerError
 from replay.patience import starved_s
+from replay.scratch import scratch_directory
 from replay.wire import (
     WIRE,
     Message,
@@ -103,8 +104,8 @@ def dispatch(first: Job[T], others: Iterator[Job[T]], crew: Crew) -> Iterator[tu
 
     `others` may end and go on: it is asked again after every reply.
     """
-    with tempfile.TemporaryDirectory(prefix="replay-") as directory:
-        dispatcher = _Dispatcher(first, others, crew, Path(directory))
+    with scratch_directory("workers") as directory:
+        dispatcher = _Dispatcher(first, others, crew, directory)
         with closing(dispatcher):
             yield from dispatcher.run()
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from replay.invocation import Invocation
-from replay.launch import Program
+from replay.launch import Program, temporary_places
+from replay.sweeping import sweep
 
 Modules = Sequence[tuple[str, str, str]]
 """For each command its name, the module that has it, and what it does."""
@@ -31,6 +32,8 @@ def run(
         program=program,
     )
     group = _group(modules)
+    for line in sweep(filter(None, temporary_places(environ))):
+        click.echo(f"replay: warning: {line}", err=True)
     try:
         code = group.main(list(words), prog_name="replay", standalone_mode=False, obj=invocation)
         sys.stdout.flush()

@@ -12,6 +12,7 @@ import os
 from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from replay.environment import Capture, with_capture
+from replay.owner import PREFIX, hold
 
 TYPE_CHECKING = False  # importing it would take longer than all of this
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ _MAX_SOCKET_BYTES = 104  # of its path, on the systems that allow least
 class Program:
     """A program that runs under capture, and the socket on which its processes will be heard."""
 
-    __slots__ = ("capture", "command", "handlers", "pid", "server")
+    __slots__ = ("capture", "command", "handlers", "owner", "pid", "server")
 
     def __init__(self, command: Sequence[str], corpus: str, environ: Mapping[str, str]) -> None:
         """Start it. OSError if that cannot be done."""
         self.command = tuple(command)
         self.pid = 0
         self.capture = Capture(_new_directory(environ), os.path.abspath(corpus))
+        self.owner = hold(self.capture.directory)
         self.server = socket(AF_UNIX, SOCK_STREAM)
         self.handlers = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
         self.handlers[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_to_the_program)
@@ -65,6 +67,9 @@ class Program:
             signal.signal(number, handler)
         self.server.close()
         _remove(self.capture.directory)
+        if self.owner is not None:
+            os.close(self.owner)
+            self.owner = None
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         """What would end us is for the program to decide."""
@@ -98,11 +103,15 @@ def _leave_to_the_program(*_: object) -> None:
     """Ctrl-C is sent to it as well."""
 
 
+def temporary_places(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Where temporary files go, in the order of preference."""
+    return environ.get("TMPDIR", ""), "/tmp", "/var/tmp"
+
+
 def _new_directory(environ: Mapping[str, str]) -> str:
     """Make a directory that is ours alone, where temporary files go and a path can be short."""
-    name = f"replay-capture-{os.urandom(8).hex()}"
-    places = [environ.get("TMPDIR", ""), "/tmp", "/var/tmp", os.getcwd()]
-    for place in places:
+    name = f"{PREFIX}capture-{os.urandom(8).hex()}"
+    for place in (*temporary_places(environ), os.getcwd()):
         directory = os.path.join(place, name)
         if place and len(os.fsencode(directory)) < _MAX_SOCKET_BYTES - len("/socket"):
             try:

@@ -6,7 +6,6 @@ of bounds, values that nobody has written, races, barriers that not all work ite
 
 import re
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,6 +20,7 @@ from replay.judge import with_numerics
 from replay.outcome import CHANGED, Numerics, Outcome, Result
 from replay.plan import Plan, Progress, Replayed, Source
 from replay.records import KIND
+from replay.scratch import scratch_directory
 from replay.wire import Done
 from replay.workers import Crew, Job, Reply, TimedOut
 
@@ -46,8 +46,8 @@ def check_memory(source: Source, plan: Plan, found: Replayed, progress: Progress
     assert plan.memory_driver is not None
     wanted = [key for key in found.keys_with(_ANSWERED) if _is_opencl(found.results[key])]
     check = _Check(source, plan, found)
-    with tempfile.TemporaryDirectory(prefix="replay-oclgrind-") as directory:
-        (Path(directory) / "oclgrind.icd").write_text(f"{plan.memory_driver}\n")
+    with scratch_directory("oclgrind") as directory:
+        (directory / "oclgrind.icd").write_text(f"{plan.memory_driver}\n")
         strict = _crew(plan.crew, directory, {"OCLGRIND_UNINITIALIZED": "1"})
         for job, reply in plan.run_jobs(check.jobs(wanted), strict):
             check.note(job.tag, reply, is_last=False)
@@ -116,11 +116,11 @@ def _is_opencl(result: Result) -> bool:
     return result.target.startswith("opencl/") and not is_failure
 
 
-def _crew(crew: Crew, vendors: str, more: Mapping[str, str] | None = None) -> Crew:
+def _crew(crew: Crew, vendors: Path, more: Mapping[str, str] | None = None) -> Crew:
     """Workers for which the simulator is the only driver; each has a log in its own directory."""
     environ = {
         **crew.environ,
-        "OCL_ICD_VENDORS": vendors,
+        "OCL_ICD_VENDORS": str(vendors),
         "OCLGRIND_LOG": simulating.LOG,
         "OCLGRIND_DATA_RACES": "1",
         **(more or {}),

@@ -1,6 +1,5 @@
 """What the kernels of a test run are measured by: a baseline, as far as the run is about it."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -29,6 +28,7 @@ from replay.plan import Source
 from replay.policy import read_policy
 from replay.reports.model import Report, short
 from replay.reports.terminal import render
+from replay.scratch import scratch_directory
 from replay.text import one_line
 
 _SHOWN_TESTS = 20
@@ -155,8 +155,8 @@ def _write_file(
     is_text = baseline.suffix == ".txt"
     left = {key: record for key, record in before.items() if key not in gone}
     left |= {key: _for_review(record) if is_text else record for key, record in came.items()}
-    with tempfile.TemporaryDirectory(prefix="replay-update-") as directory:
-        whole = Path(directory) / "whole"
+    with scratch_directory("update") as directory:
+        whole = directory / "whole"
         with open_writer(whole) as writer, writer.batch():
             for record in left.values():
                 writer.replace(record)

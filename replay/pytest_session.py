@@ -22,6 +22,7 @@ from replay.environment import VARIABLE, Capture, with_capture
 from replay.errors import ReplayError
 from replay.link import Link
 from replay.observer import Observer
+from replay.owner import hold
 from replay.pytest_baseline import Scope, compare_with, judge_lines, update
 from replay.recorder import Losses
 
@@ -91,6 +92,7 @@ class Session:
         self._purpose = purpose
         self._baseline = corpus
         self._directory = Path(tempfile.mkdtemp(prefix="replay-pytest-"))
+        self._owner = hold(str(self._directory))
         self._losses = Losses(self._directory / "losses")
         self._fresh = corpus if purpose is Purpose.CAPTURE else self._directory / "fresh"
         self._ran: set[str] = set()  # only asked
@@ -150,6 +152,8 @@ class Session:
         """Leave everything as it was."""
         self._detach()
         shutil.rmtree(self._directory, ignore_errors=True)
+        if self._owner is not None:
+            os.close(self._owner)
 
     def _judged(self, *, is_green: bool) -> _Verdict:
         lost, why = account(self._fresh, self._losses)

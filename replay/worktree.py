@@ -2,12 +2,12 @@
 
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from replay.errors import GitError
+from replay.scratch import scratch_directory
 from replay.signals import handling
 
 
@@ -65,8 +65,8 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
 
 @contextmanager
 def _new_directory() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="replay-worktree-") as directory:
-        yield Path(directory)
+    with scratch_directory("worktree") as directory:
+        yield directory
 
 
 @contextmanager

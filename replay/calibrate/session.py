@@ -3,13 +3,11 @@
 Only records count that the compiler as it is answers with `same`, and computes right.
 """
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from corpus import Reader, Selection, Unreadable, select
 from replay.calibrate.mutants import Mutant
@@ -21,6 +19,7 @@ from replay.patched import copy_compiler
 from replay.plan import Extent, Progress, Source
 from replay.plan import Plan as ReplayPlan
 from replay.run import replay
+from replay.scratch import scratch_directory
 from replay.workers import Crew
 
 
@@ -173,8 +172,8 @@ def _judged(mutant: Mutant, source: Source, plan: Plan, progress: Progress) -> C
 @contextmanager
 def _compiler(mutant: Mutant, crew: Crew) -> Iterator[Crew]:
     """Workers with a copy of the compiler that has the fault."""
-    with tempfile.TemporaryDirectory(prefix="replay-mutant-") as directory:
-        yield replace(crew, paths=(copy_compiler(Path(directory), [mutant.patch]),))
+    with scratch_directory("mutant") as directory:
+        yield replace(crew, paths=(copy_compiler(directory, [mutant.patch]),))
 
 
 def _replayed(source: Source, crew: Crew, verify: Extent, progress: Progress) -> tuple[Result, ...]:

@@ -1,6 +1,5 @@
 """Strips every record in workers, replays what came of it, and exports what is as it should be."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from replay.errors import UsageError
 from replay.outcome import Outcome
 from replay.plan import Extent, Plan, Progress, Source
 from replay.run import replay
+from replay.scratch import scratch_directory
 from replay.share.names import Names, names_in
 from replay.share.question import Stripped, call, read
 from replay.wire import Done, Raised
@@ -64,8 +64,8 @@ def share_corpus(
     names = names_in(item.record for item in reader if isinstance(item, Stored))
     left_out: list[LeftOut] = []
     origins: dict[str, str] = {}  # new key to that of a record it was made from
-    with tempfile.TemporaryDirectory(prefix="replay-share-") as directory:
-        draft = Path(directory) / "draft"
+    with scratch_directory("share") as directory:
+        draft = directory / "draft"
         stripped = 0
         with open_writer(draft) as writer:
             for key, record in _stripped(reader, names, crew, left_out, progress):
