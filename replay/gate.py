@@ -9,7 +9,7 @@ from corpus import SHORT_KEY
 from replay import metrics
 from replay.approvals import Ledger
 from replay.diff import digest_of
-from replay.outcome import NO_ANSWER, NO_VERDICT, Numerics, Outcome, Result, kind_of
+from replay.outcome import FAILED_RUNS, NO_ANSWER, Numerics, Outcome, Result, kind_of
 from replay.policy import Policy, minimum_of
 
 _NOT_REPLAYED = (Outcome.SKIPPED, Outcome.UNREADABLE, Outcome.MISSING, Outcome.NEW)
@@ -37,7 +37,7 @@ def with_approvals(results: Sequence[Result], ledger: Ledger) -> tuple[Result, .
 
 def never_approved(result: Result) -> bool:
     """Whether nobody may approve it: there is no one answer, or its numbers are not right."""
-    return result.outcome in _NEVER_APPROVED or result.numerics in NO_VERDICT
+    return result.outcome in _NEVER_APPROVED or result.numerics in FAILED_RUNS
 
 
 def with_growth(results: Sequence[Result], policy: Policy) -> tuple[Result, ...]:

@@ -69,8 +69,8 @@ class Facet(Enum):
 
 
 CHANGED = (Outcome.CODE, Outcome.OPTS, Outcome.RENAMED)
-NO_VERDICT = (Numerics.WRONG, Numerics.UNFINISHED)
-"""What no approval covers: numbers that are not right, or that nobody knows."""
+FAILED_RUNS = (Numerics.WRONG, Numerics.UNFINISHED)
+"""Of runs that failed, with wrong numbers or before there were any: no approval covers them."""
 NO_ANSWER = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.UNREADABLE, Outcome.ERROR)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from corpus import KernelRecord, Opt, Stored
 from replay.artefact import Artefact
 from replay.interval import Timing
-from replay.outcome import CHANGED, NO_VERDICT, Beside, Facet, Numerics, Result
+from replay.outcome import CHANGED, FAILED_RUNS, Beside, Facet, Numerics, Result
 from replay.plan import Plan, Progress, Replayed, Source
 from replay.recompile import Mode
 from replay.recorded import replayed_opts
@@ -58,7 +58,7 @@ def time_kernels(source: Source, plan: Plan, found: Replayed, progress: Progress
 
 def _is_timed(result: Result) -> bool:
     """Whether both sides can run here and are not the same instructions."""
-    is_bad = result.numerics in (*NO_VERDICT, Numerics.SKIPPED)
+    is_bad = result.numerics in (*FAILED_RUNS, Numerics.SKIPPED)
     is_one = result.machine_code == "equal" or result.beside is Beside.TEXT
     is_apart = not is_one and Facet.ARGUMENTS not in result.facets
     return result.old is not None and result.new is not None and is_apart and not is_bad

@@ -14,7 +14,7 @@ from replay.calibrate.mutants import Mutant
 from replay.errors import ReplayError
 from replay.fuzz import IMPORTS, Lab, run_campaign
 from replay.fuzz import Plan as FuzzPlan
-from replay.outcome import CHANGED, NO_VERDICT, Numerics, Outcome, Result
+from replay.outcome import CHANGED, FAILED_RUNS, Numerics, Outcome, Result
 from replay.patched import copy_compiler
 from replay.plan import Extent, Progress, Source
 from replay.plan import Plan as ReplayPlan
@@ -121,8 +121,8 @@ def calibrate(
     sound = _sound(_replayed(_of(reader, chosen), plan.crew, Extent.ALL, progress), left_out)
     if not sound:
         raise ReplayError(
-            f"corpus {reader.path}: no record is `same` and right with the compiler as it is; "
-            "see `replay run --verify all`"
+            f"corpus {reader.path}: no record is `same` and right with the compiler as it is: "
+            f"{reasons_of(left_out)}; see `replay run --verify all`"
         )
     source = _of(reader, sound)
     caught: list[Caught] = []
@@ -130,6 +130,12 @@ def calibrate(
         caught.append(_judged(mutant, source, plan, progress))
         seen(caught[-1])
     return Calibrated(len(sound), dict(sorted(left_out.items())), tuple(caught))
+
+
+def reasons_of(left_out: Mapping[str, int]) -> str:
+    """Why records judge no mutant, and how many each: `3 code, 1 wrong`."""
+    counts = [f"{count} {why}" for why, count in sorted(left_out.items())]
+    return ", ".join(counts) or "none was chosen"
 
 
 def _of(reader: Reader, keys: Sequence[str]) -> Source:
@@ -152,7 +158,7 @@ def _why_left_out(result: Result) -> str | None:
     """Why a record judges no mutant; None where a healthy compiler answers as before, and right."""
     if result.outcome is not Outcome.SAME:
         return str(result.outcome.value)
-    if result.numerics in NO_VERDICT:
+    if result.numerics in FAILED_RUNS:
         return str(result.numerics.value)
     return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from corpus import open_reader
-from replay.calibrate import MUTANTS, Calibrated, Caught, Mutant, Plan, calibrate
+from replay.calibrate import MUTANTS, Calibrated, Caught, Mutant, Plan, calibrate, reasons_of
 from replay.commands.backends import BACKENDS, working_backends
 from replay.commands.common import (
     corpus_option,
@@ -111,8 +111,7 @@ def _say_left_out(counts: Mapping[str, int]) -> str:
     """How many records judge nothing, and what a replay of the healthy compiler says of them."""
     if not counts:
         return ""
-    reasons = ", ".join(f"{count} {why}" for why, count in counts.items())
-    return f"; {sum(counts.values())} left out: {reasons}"
+    return f"; {sum(counts.values())} left out: {reasons_of(counts)}"
 
 
 def _as_json(found: Calibrated) -> dict[str, object]:

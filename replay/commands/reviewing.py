@@ -9,7 +9,7 @@ import click
 
 from replay.cluster import Cluster
 from replay.diff import show_opts, unified
-from replay.outcome import NO_VERDICT, Facet, Result
+from replay.outcome import FAILED_RUNS, Facet, Result
 from replay.reports.model import Report, more_about
 from replay.text import one_line, printable
 
@@ -60,7 +60,7 @@ def review(report: Report, numbers: Sequence[int], reason: str | None) -> Review
 
 def can_be_accepted(result: Result) -> bool:
     """Whether anybody may accept this one: its numbers are neither wrong nor unknown."""
-    return result.numerics not in NO_VERDICT
+    return result.numerics not in FAILED_RUNS
 
 
 def _decide(report: Report, cluster: Cluster, members: list[Result]) -> Answer:

@@ -8,7 +8,7 @@ from replay.commands.common import corpus_option, selection_options, showing_pro
 from replay.commands.replaying import replaying_options
 from replay.errors import ReplayError
 from replay.invocation import Invocation
-from replay.outcome import NO_VERDICT, Numerics, Result
+from replay.outcome import FAILED_RUNS, Numerics, Result
 from replay.plan import Extent
 from replay.reports.model import Report, short
 from replay.session import Request, replay_corpus
@@ -33,14 +33,14 @@ def command(invocation: Invocation, request: Request) -> int:
         report = replay_corpus(whole, invocation, progress)
     for result in report.results:
         click.echo(_line(result))
-        if result.numerics in NO_VERDICT and result.log:
+        if result.numerics in FAILED_RUNS and result.log:
             click.echo(printable(result.log))
     click.echo(_summary(report))
     if report.is_interrupted:
         return 130
     if not any(result.numerics not in (None, Numerics.SKIPPED) for result in report.results):
         raise ReplayError(f"corpus {request.corpus}: no kernel could be run; see above why")
-    return int(any(report.numerics.get(verdict.value) for verdict in NO_VERDICT))
+    return int(any(report.numerics.get(verdict.value) for verdict in FAILED_RUNS))
 
 
 def _line(result: Result) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from replay import metrics
 from replay.cluster import Cluster
 from replay.gate import Gate
-from replay.outcome import NO_ANSWER, NO_VERDICT, Beside, Number, Numerics, Outcome, Result
+from replay.outcome import FAILED_RUNS, NO_ANSWER, Beside, Number, Numerics, Outcome, Result
 from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, counted, severity_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def short(key: str) -> str:
 def more_about(report: Report, result: Result) -> str:
     """The command that shows more of one result."""
     command = "show" if result.outcome in (Outcome.UNREADABLE, Outcome.MISSING) else "diff"
-    if result.numerics in NO_VERDICT:
+    if result.numerics in FAILED_RUNS:
         command = "verify"
     key = f"{short(result.key)} --corpus {quoted(report.corpus)}"
     options = report.options if command != "show" else ""
@@ -146,7 +146,7 @@ def more_about(report: Report, result: Result) -> str:
 
 def trouble(result: Result) -> str:
     """Why a result is bad, in one line: wrong numbers first, then too much work."""
-    if result.numerics in NO_VERDICT:
+    if result.numerics in FAILED_RUNS:
         return result.numerics_reason or ""
     excess = result.excess if result.is_beyond else None
     return excess or result.numerics_reason or result.explanation or ""
@@ -213,4 +213,4 @@ def failures(report: Report) -> Sequence[Result]:
 def _is_answer(result: Result) -> bool:
     """Whether all that is wrong with a result is how much work it does."""
     bad = (*NO_ANSWER, Outcome.NONDETERMINISTIC)
-    return result.outcome not in bad and result.numerics not in NO_VERDICT
+    return result.outcome not in bad and result.numerics not in FAILED_RUNS

@@ -25,3 +25,13 @@ def test_records_that_judge_nothing_are_counted_by_reason(corpus, capsys):
     words = ("--mutant", "le-constant", "--examples", 0, "--jobs", 1)
     _, out, _ = run(capsys, "calibrate", "--corpus", corpus, *words)
     assert "1 records; 1 left out: 1 code" in out
+
+
+def test_where_no_record_is_left_the_reasons_are_in_the_message(tmp_path, capsys):
+    record = record_of(DIFFERENCE.format(size=6))
+    records = [record_of(DIFFERENCE.format(size=6), source=f"{record.source}; another\n")]
+    corpus = make_corpus(tmp_path / "corpus", records)
+    words = ("--mutant", "le-constant", "--examples", 0, "--jobs", 1)
+    code, _, err = run(capsys, "calibrate", "--corpus", corpus, *words)
+    assert code == 3
+    assert "with the compiler as it is: 1 code; see" in err
