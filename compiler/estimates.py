@@ -1,6 +1,7 @@
 """How much work a kernel is, read off its AST: schedules and passes do not change it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from math import prod
 
 from compiler.backends import Estimates
@@ -21,19 +22,20 @@ _REDUCE, _MULACC, _STORE, _GATHER, _LOAD = Op.REDUCE, Op.MULACC, Op.STORE, Op.GA
 
 _MOVES = frozenset((Op.CAST, Op.BITCAST, Op.WHERE))
 _COUNTED = ELEMENTWISE - _MOVES
+_Positions = Callable[[frozenset[str]], int]  # how many there are along some axes
 _Extent = tuple[int, int, int]  # first and last element that a view reaches, and how many it visits
 
 
 def estimates(ast: Node) -> Estimates:
     """Operations of one launch, and bytes of every element moved once, at the largest sizes."""
-    order = toposort(ast)
+    order, free = toposort(ast), free_axes(ast)
     sizes = {name: _greatest(size) for name, size in ast.attr[0]}
-    free = free_axes(list(order), tuple(sizes))
-    positions = {
-        node: prod([size for name, size in sizes.items() if name in axes])
-        for node, axes in free.items()
-    }
-    return Estimates(_operations(ast, order, sizes, free), _bytes(order, positions))
+
+    @cache
+    def positions(axes: frozenset[str]) -> int:
+        return prod([size for name, size in sizes.items() if name in axes])
+
+    return Estimates(_operations(ast, order, free, positions), _bytes(order, free, positions))
 
 
 def _greatest(size: Size) -> int:
@@ -43,8 +45,8 @@ def _greatest(size: Size) -> int:
 def _operations(
     ast: Node,
     order: Sequence[Node],
-    sizes: Mapping[str, int],
     free: Mapping[Node, frozenset[str]],
+    positions: _Positions,
 ) -> int:
     computed = {ast}  # not the arithmetic of symbolic sizes
     for node in reversed(order):
@@ -58,18 +60,20 @@ def _operations(
         elif node.op not in _COUNTED or node.dtype is BOOL or node not in computed:
             continue
         operations = 2 if node.op is _MULACC else 1
-        total += operations * prod([size for name, size in sizes.items() if name in axes])
+        total += operations * positions(axes)
     return total
 
 
-def _bytes(order: Sequence[Node], positions: Mapping[Node, int]) -> int:
+def _bytes(
+    order: Sequence[Node], free: Mapping[Node, frozenset[str]], positions: _Positions
+) -> int:
     accesses: dict[tuple[Op, Node], dict[object, _Extent]] = {}
     for node in order:
         if node.op is _LOAD or node.op is _STORE:
             stack = node.attr[0]
             accesses.setdefault((node.op, node.src[0]), {})[_elements(stack)] = _extent(stack)
         elif node.op is _GATHER:
-            anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions[node])
+            anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions(free[node]))
             accesses.setdefault((_LOAD, node.src[0]), {})[node] = anywhere
     total = 0
     for (_, buffer), extents in accesses.items():
@@ -134,6 +138,8 @@ def _reach(view: View) -> tuple[int, int]:
     low = view.offset if isinstance(view.offset, int) else bounds(view.offset)[0]
     high = _greatest(view.offset)
     for (start, stop), stride in zip(_intervals(view), view.strides, strict=True):
+        if stride == 0:
+            continue
         steps = (stride, stride) if isinstance(stride, int) else bounds(stride)
         ends = [step * index for step in steps for index in (start, stop - 1)]
         low, high = low + min(ends), high + max(ends)

@@ -1,6 +1,7 @@
 """The intermediate representation: dtypes, ops, nodes, views, text, bounds and the verifier."""
 
 from compiler.ir import sym
+from compiler.ir.axes import free_axes
 from compiler.ir.bounds import Interval, bounds, truncated_div
 from compiler.ir.cores import COPIES, CORES, Core, Layout, Rounding, find_core
 from compiler.ir.dtype import (
@@ -53,11 +54,12 @@ from compiler.ir.op import (
     Field,
     Op,
 )  # fmt: skip
+from compiler.ir.order import Order, range_set
 from compiler.ir.text import parse_node, print_node
-from compiler.ir.verify import Spec, free_axes, verify
+from compiler.ir.verify import Spec, verify
 from compiler.ir.view import Mask, View
 from compiler.ir.viewstack import ViewStack, extend, spread, without
-from compiler.ir.walk import Order, depends_on, substitute, toposort
+from compiler.ir.walk import depends_on, substitute, toposort
 from compiler.ir.wellformed import why_malformed
 
 __all__ = [
@@ -122,6 +124,7 @@ __all__ = [
     "parse_dtype",
     "parse_node",
     "print_node",
+    "range_set",
     "replace_src",
     "round_to",
     "spread",

@@ -37,7 +37,7 @@ def _print_line(node: Node, number: Mapping[Node, int]) -> str:
     sources = "".join([f" %{number[child]}" for child in node.src])
     pairs = zip(FIELDS[node.op], node.attr, strict=True)
     fields = "".join([f" {name}={_PRINTERS[kind](value, number)}" for (name, kind), value in pairs])
-    return f"%{number[node]} = {_NAMES[node.op]} {node.dtype}{sources}{fields}"
+    return f"%{number[node]} = {_NAMES[node.op]} {node.dtype.name}{sources}{fields}"
 
 
 def _print_value(value: Number, number: Mapping[Node, int]) -> str:

@@ -1,27 +1,27 @@
 """The checker that runs between passes: ops, scopes, order. A spec is a line in _SPECS."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from itertools import filterfalse
 from typing import TypeAlias
 
 from compiler.errors import VerifyError
+from compiler.ir.axes import VIEWED, axes_of_views, free_axes
 from compiler.ir.node import Node, attr_nodes, loop_parts
 from compiler.ir.op import ARRAYS, ELEMENTWISE, AxisKind, Op
-from compiler.ir.viewstack import ViewStack
-from compiler.ir.walk import Order, toposort
+from compiler.ir.order import Order, range_set
+from compiler.ir.walk import toposort
 from compiler.ir.wellformed import find_malformed
 
 _END = Op.END
 _VAR, _REDUCE, _STORE = Op.VAR, Op.REDUCE, Op.STORE
 
 _LOOP, _ACC, _RANGE, _INIT, _PROGRAM = Op.LOOP, Op.ACC, Op.RANGE, Op.INIT, Op.PROGRAM
-_SINK, _FOLD, _WRITE, _IMAGE = Op.SINK, Op.FOLD, Op.WRITE, Op.IMAGE
+_SINK, _WRITE, _IMAGE = Op.SINK, Op.WRITE, Op.IMAGE
 _LANES = frozenset((AxisKind.UPCAST, AxisKind.UNROLL))
 _FOLDED = frozenset((AxisKind.REDUCE, AxisKind.UNROLL))
 _OPENING = frozenset((Op.RANGE, Op.IF))
-_VIEWED = frozenset((Op.INDEX, Op.LOAD, Op.CONST))
 _SCOPING = _OPENING | {Op.END, Op.ENDIF, Op.LOOP, Op.INIT}
 
 
@@ -84,32 +84,6 @@ def _why_malformed(order: Order, checked: set[Node] | None) -> str | None:
     return None
 
 
-def free_axes(order: Sequence[Node], rank_names: tuple[str, ...]) -> dict[Node, frozenset[str]]:
-    """For each node of an AST, the axes its value depends on and no REDUCE below it has closed."""
-    free: dict[Node, frozenset[str]] = {}
-    empty: frozenset[str] = frozenset()
-    for node in order:
-        below = [free[child] for child in node.src]
-        axes = empty.union(*below) if len(below) > 1 else (below[0] if below else empty)
-        if node.op in _VIEWED and node.attr[-1] is not None:
-            axes = _axes_of_views(node.attr[-1], rank_names)
-        elif node.op is _REDUCE:
-            axes = axes.difference(node.attr[1])
-        free[node] = axes
-    return free
-
-
-def _axes_of_views(stack: ViewStack, names: tuple[str, ...]) -> frozenset[str]:
-    view = stack.views[-1]
-    if view.is_void:
-        return frozenset()  # 0 everywhere, whatever the mask of an axis says
-    moving = {name for name, stride in zip(names, view.strides, strict=True) if stride != 0}
-    if view.mask is not None:
-        bounded = zip(names, view.mask, view.shape, strict=True)
-        moving |= {name for name, (low, high), size in bounded if (low, high) != (0, size)}
-    return frozenset(moving)
-
-
 def _check_kernel(root: Node, order: Order) -> str | None:
     names = tuple(name for name, _ in root.attr[0])
     shape = tuple(size for _, size in root.attr[0])
@@ -122,7 +96,7 @@ def _check_kernel(root: Node, order: Order) -> str | None:
         or _check_variables(order)
         or _check_views(order, shape)
         or _check_symbolic(order)
-        or _check_reduces(order, names)
+        or _check_reduces(root, order, names)
     )  # fmt: skip
 
 
@@ -157,7 +131,7 @@ def _check_variables(order: Order) -> str | None:
 
 def _check_views(order: Order, shape: tuple[object, ...]) -> str | None:
     for node in order:
-        stack = node.attr[-1] if node.op in _VIEWED or node.op is _STORE else None
+        stack = node.attr[-1] if node.op in VIEWED or node.op is _STORE else None
         if stack is None:
             continue
         if stack.shape != shape:
@@ -176,55 +150,56 @@ _SYMBOLIC = frozenset((Op.VAR, Op.CONST, Op.ADD, Op.SUB, Op.MUL, Op.IDIV, Op.MOD
 
 
 def _check_symbolic(order: Order) -> str | None:
-    symbolic = [size for node in order for size in attr_nodes(node)]
+    symbolic = [size for node in order if node.below is not node.src for size in attr_nodes(node)]
     for node in toposort(*symbolic):
         if node.op not in _SYMBOLIC:
             return f"a symbolic size contains {node.op.name}"
     return None
 
 
-def _check_reduces(order: Order, names: tuple[str, ...]) -> str | None:
-    reduced = {name for node in order if node.op is _REDUCE for name in node.attr[1]}
+def _check_reduces(root: Node, order: Order, names: tuple[str, ...]) -> str | None:
+    reduces = order.of(_REDUCE)
+    reduced = {name for node in reduces for name in node.attr[1]}
+    if not reduced:
+        return None
     if not reduced <= set(names):
         return f"a REDUCE names {sorted(reduced - set(names))}, the axes are {list(names)}"
-    free = free_axes(order, names)
-    inside: dict[Node, frozenset[str]] = {}
-    for node in order:
-        below = frozenset().union(*[inside[child] for child in node.src])
-        if node.op is _REDUCE:
-            if below & set(node.attr[1]):
-                return f"nested REDUCEs both name {sorted(below & set(node.attr[1]))}"
-            below |= set(node.attr[1])
-        inside[node] = below
-        if (
-            node.op is _STORE
-            and (free[node.src[1]] | _axes_of_views(node.attr[0], names)) & reduced
-        ):
-            axes = (free[node.src[1]] | _axes_of_views(node.attr[0], names)) & reduced
+    free = free_axes(root)
+    for node in order.of(_STORE):
+        axes = (free[node.src[1]] | axes_of_views(node.attr[0], names)) & reduced
+        if axes:
             return f"{node!r}: depends on reduce axes {sorted(axes)} outside their REDUCE"
+    return _why_nested(order)
+
+
+def _why_nested(order: Order) -> str | None:
+    """Why no REDUCE may lie below another one that names the same axis."""
+    inside: dict[Node, frozenset[str]] = {}  # the axes that are named below a node, if any
+    for node in order:
+        below = [inside[child] for child in node.src if child in inside]
+        if node.op is _REDUCE:
+            own = frozenset(node.attr[1])
+            twice = own.intersection(frozenset().union(*below))
+            if twice:
+                return f"nested REDUCEs both name {sorted(twice)}"
+            below.append(own)
+        if below:
+            inside[node] = below[0].union(*below[1:])
     return None
 
 
 def _check_indexed(root: Node, order: Order) -> str | None:
     """A WRITE to an argument may not depend on a reduce axis outside of the FOLD that closes it."""
-    ranges = [node for node in order.of(_RANGE) if node.attr[1] in _FOLDED]
-    bits = {node: 1 << place for place, node in enumerate(ranges)}
-    if not bits:
+    numbers = order.ranges()
+    folded = range_set([axis for axis in numbers if axis.attr[1] in _FOLDED], numbers)
+    if not folded:
         return None
-    free = dict(bits)
-    for node in order:
-        loops = 0
-        for child in node.src:
-            loops |= free.get(child, 0)
-        if not loops:
-            continue
-        if node.op is _FOLD or node.op is _END:
-            for axis in node.src[node.attr[1] :] if node.op is _FOLD else node.src[:1]:
-                loops &= ~bits.get(axis, 0)
-        elif node.op is _WRITE and node.src[0].op in ARRAYS:
-            axis = next(axis for axis, bit in bits.items() if loops & bit)
+    free = order.free()
+    for node in order.of(_WRITE):
+        left = free[node] & folded
+        if left and node.src[0].op in ARRAYS:
+            axis = next(axis for axis, number in numbers.items() if left >> number & 1)
             return f"{node!r}: depends on {axis!r} outside of the FOLD that closes it"
-        free[node] = loops
     return None
 
 

@@ -1,37 +1,12 @@
 """Walks over graphs of nodes."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from compiler.ir.node import Node, intern, set_order
 from compiler.ir.op import Op
+from compiler.ir.order import Order
 
 _SINK = Op.SINK
-
-
-class Order(list[Node]):
-    """Nodes of a graph, sources first, that know by one look at them all which have an op.
-
-    Not to be changed once it has been asked.
-    """
-
-    __slots__ = ("_by_op",)
-    _by_op: dict[Op, list[Node]]
-
-    def of(self, op: Op) -> Sequence[Node]:
-        """The nodes of one op, in order."""
-        return self.by_op().get(op, ())
-
-    def by_op(self) -> Mapping[Op, Sequence[Node]]:
-        """The nodes of each op that there is, in order."""
-        try:
-            return self._by_op
-        except AttributeError:
-            found: defaultdict[Op, list[Node]] = defaultdict(list)
-            for node in self:
-                found[node.op].append(node)
-            self._by_op = dict(found)
-            return self._by_op
 
 
 def toposort(*roots: Node) -> Order:

@@ -116,7 +116,7 @@ def _computed(kernel: Kernel, order: list[Node]) -> tuple[Access, ...]:
     if not gathers:
         return ()
     names = tuple([name for name, _ in kernel.domain])
-    steps = _steps(order, names, free_axes(order, names))
+    steps = _steps(order, names, free_axes(kernel.ast))
     return tuple([Access(node, steps[node.src[1]], ()) for node in gathers])
 
 

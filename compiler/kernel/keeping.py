@@ -66,7 +66,7 @@ def find_kept(kernel: Kernel, term: str) -> Kept | str:
     if term in {root_origin(kernel, pad.origin) for pad in kernel.pads}:
         return f"{term} is padded, use KEEP on a row as it is"
     sizes, names = dict(kernel.domain), tuple([name for name, _ in kernel.domain])
-    free, size = free_axes(order, names), sizes[term]
+    free, size = free_axes(kernel.ast), sizes[term]
     source = found[0].src[0]
     others = free[source] - {term}
     reduced = {name for node in order if node.op is _REDUCE for name in node.attr[1]}

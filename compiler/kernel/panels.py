@@ -112,38 +112,31 @@ def _names(loads: tuple[Node, ...]) -> dict[Node, str]:
 
 
 def _choices(kernel: Kernel, load: Node, name: str, capabilities: Capabilities) -> list[Panel]:
-    """Every panel of a LOAD."""
+    """Every panel of a LOAD: loops as they are nested, then lanes, those far apart first."""
     moving = moving_axes(kernel, load)
     axes = [axis for axis in kernel.axes if root_origin(kernel, axis.origin) in moving]
     closed = closers(toposort(kernel.ast))
     copies = prod([len(closed[name]) for name in moving if name in closed])
     outside = [axis for axis in kernel.axes if axis.kind not in LANES]
+    names = [axis.name for axis in outside]
     items = _ITEMS if capabilities.has_local else ()
     first = len(kernel.of_kind(AxisKind.GLOBAL, *items)) if items else 0
+    nearness = {axis.name: -_apart(kernel, load, axis) for axis in axes}
+    lanes = sorted([a for a in axes if a.kind in LANES], key=lambda axis: nearness[axis.name])
     found: list[Panel] = []
     for cut in range(first, len(outside) + 1):
-        outer = [axis for axis in outside[:cut] if axis in axes and axis.kind not in items]
-        covered = [axis for axis in axes if axis not in outer]
-        if any(not isinstance(axis.size, int) for axis in covered):
+        outer = [a for a in outside[:cut] if a.name in nearness and a.kind not in items]
+        chosen = [axis.name for axis in outer]
+        loops = [a for a in axes if a.kind not in LANES and a.name not in chosen]
+        if any(not isinstance(axis.size, int) for axis in (*loops, *lanes)):
             continue
-        around = outside[: 1 + max([outside.index(axis) for axis in outer], default=-1)]
+        around = outside[: 1 + names.index(chosen[-1])] if chosen else []
         rounds = tuple([axis for axis in outer if axis.kind is _REDUCE])
         # a group fills it once, however many items it has
         times = prod([greatest(axis.size) for axis in around if axis.kind not in items])
-        loops, lanes = _in_order(kernel, load, covered)
-        filled = tuple(sorted(loops, key=lambda axis: -_apart(kernel, load, axis)))
+        filled = tuple(sorted(loops, key=lambda axis: nearness[axis.name]))
         found.append(Panel(load, name, (*loops, *lanes), filled, rounds, copies, times))
     return found
-
-
-def _in_order(
-    kernel: Kernel, load: Node, covered: list[Axis]
-) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
-    """Loops as they are nested, and lanes, those that are far apart in the buffer first."""
-    loops = [axis for axis in covered if axis.kind not in LANES]
-    lanes = [axis for axis in covered if axis.kind in LANES]
-    lanes.sort(key=lambda axis: -_apart(kernel, load, axis))
-    return tuple(loops), tuple(lanes)
 
 
 def _apart(kernel: Kernel, load: Node, axis: Axis) -> int:

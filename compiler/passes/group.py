@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import prod
 
 from compiler.errors import IRError
-from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, intern
+from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, intern, range_set
 from compiler.passes.context import Context
-from compiler.passes.ranges import free_ranges, number_ranges, of_kind, range_set
+from compiler.passes.ranges import of_kind
 from compiler.rules import Builder
 
 _LOCAL, _WRITE, _READ, _FOLD = Op.LOCAL, Op.WRITE, Op.READ, Op.FOLD
@@ -22,9 +22,8 @@ def group(root: Node, context: Context) -> Node:
         return root
     if not context.target.capabilities.has_local:
         raise IRError(f"{shared[0]!r}: target {context.target.profile} has no work-groups")
-    numbers = number_ranges(order)
     items = of_kind(root, order, AxisKind.LOCAL, AxisKind.GROUP)
-    lowering = _Grouping(context.builder, numbers, free_ranges(order, numbers), tuple(items))
+    lowering = _Grouping(context.builder, order.ranges(), order.free(), tuple(items))
     done: dict[Node, Node] = {}
     temps = 0
     for node in order:

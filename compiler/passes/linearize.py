@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from compiler.ir import ARRAYS, VOID, AxisKind, Node, Op, Order, intern, loop_parts, replace_src
 from compiler.passes.context import Context
-from compiler.passes.ranges import free_ranges, number_ranges, of_kind
+from compiler.passes.ranges import of_kind
 
 _PROGRAM, _READ, _BUFFER, _INIT, _SET = Op.PROGRAM, Op.READ, Op.BUFFER, Op.INIT, Op.SET
 _END, _IF, _ENDIF = Op.END, Op.IF, Op.ENDIF
@@ -25,9 +25,8 @@ def linearize(root: Node, context: Context) -> Node:
     """A PROGRAM that computes `root`."""
     order = _in_order_of_need(root)
     outer = of_kind(root, order, AxisKind.GLOBAL)
-    numbers = number_ranges(order)
-    free = free_ranges(order, numbers)
-    nest = _nest(order, free, numbers, outer)
+    free = order.free()
+    nest = _nest(order, free, outer)
     items = _place(order, free, nest, outer)
     emission = _Emission(items, _read_and_written(order))
     for node in order:
@@ -120,15 +119,11 @@ class _Nest:
             self.depths[axis] = depth
 
 
-def _nest(
-    order: Sequence[Node],
-    free: Mapping[Node, int],
-    numbers: Mapping[Node, int],
-    outer: Sequence[Node],
-) -> _Nest:
-    nest = _Nest({axis: 1 << number for axis, number in numbers.items()})
+def _nest(order: Order, free: Mapping[Node, int], outer: Sequence[Node]) -> _Nest:
+    nest = _Nest({axis: 1 << number for axis, number in order.ranges().items()})
     nest.open(outer, 0)
-    for node in reversed(order):  # a loop comes before those inside it
+    has_ends = bool(order.of(_END))
+    for node in reversed(order if has_ends else order.of(_LOOP)):  # before the loops inside of it
         if node.op is _LOOP:
             nest.open(loop_parts(node)[0], free[node])
         elif node.op is _END:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse
 
 from compiler.ir import FLOAT32, FLOAT64, VOID, Node, Op, intern
 from compiler.passes.context import Context
-from compiler.passes.ranges import free_ranges, number_ranges
 from compiler.rules import Builder, combine, identity
 
 _LOOP, _RESULT, _RANGE, _ACC = Op.LOOP, Op.RESULT, Op.RANGE, Op.ACC
@@ -22,14 +22,14 @@ def reduce(root: Node, context: Context) -> Node:
     folds = order.of(_FOLD)
     if not folds:
         return root
-    numbers = number_ranges(order)
-    free = free_ranges(order, numbers)
+    numbers, free = order.ranges(), order.free()
     fused = context.target.capabilities.fma and context.options.math.fma
     names = frozenset([axis.attr[0] for axis in numbers])
     level = _levels(order)
     groups = _groups(folds, level, free)
     reduction = _Reduction(context.builder, fused, numbers, free, groups, names)
-    reduction.done[()] = {node: node for node in order if node not in level}
+    same = list(filterfalse(level.__contains__, order))
+    reduction.done[()] = dict(zip(same, same, strict=True))
     return reduction.lower(root, ())
 
 
@@ -72,7 +72,7 @@ class _Reduction:
 
     def lower(self, root: Node, copies: _Copies) -> Node:
         """`root` without FOLDs, its free ranges replaced by `copies`."""
-        done = self.memo(copies)
+        done, build = self.memo(copies), self.builder.build
         if root in done:
             return done[root]
         stack = [root]
@@ -89,15 +89,13 @@ class _Reduction:
             elif node.op is _END:
                 self.effects(node, copies)
             else:
-                missing = [child for child in reversed(node.src) if child not in done]
+                missing = list(filterfalse(done.__contains__, node.src))
                 if missing:
-                    stack.extend(missing)
+                    stack.extend(reversed(missing))
                     continue
-                src = tuple([done[child] for child in node.src])
+                src = tuple(map(done.__getitem__, node.src))
                 same = src == node.src
-                done[node] = (
-                    node if same else self.builder.build(node.op, node.dtype, src, node.attr)
-                )
+                done[node] = node if same else build(node.op, node.dtype, src, node.attr)
             stack.pop()
         return done[root]
 

@@ -51,7 +51,7 @@ class Domain(Generic[V, P]):
         self.number = {name: axis for axis, name in enumerate(names)}
         sizes = tuple([size_of(size, variables) for _, size in root.attr[0]])
         self.whole = Box((0,) * len(sizes), sizes)
-        free = free_axes(order, names)
+        free = free_axes(root)
         self.axes = {node: tuple([name in free[node] for name in names]) for node in order}
         reduced = {name for node in order if node.op is Op.REDUCE for name in node.attr[1]}
         self.is_output = tuple([name not in reduced for name in names])

@@ -54,7 +54,7 @@ def _has_rows(kernel: Kernel) -> bool:
 def inside_rows(kernel: Kernel) -> frozenset[str]:
     """The output axes of the AST along which no REDUCE moves, where there are REDUCEs."""
     order = toposort(kernel.ast)
-    free = free_axes(order, tuple([name for name, _ in kernel.domain]))
+    free = free_axes(kernel.ast)
     moving = [free[node] for node in order if node.op is _REDUCE]
     if not moving:
         return frozenset()

@@ -99,15 +99,16 @@ def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> lis
     found: list[_Worth] = []
     size, options = size_of(column), draft.options
     is_stored = _contiguous(draft, [each for each in draft.accesses if each.is_store], column)
+    tallest = min(options.tile_rows, lines)
+    covered = [-(-lines // height) * height for height in range(1, tallest + 1)]
     for width in widths:
         vectors = vectors_of(draft, width)
         lanes = -(-size // width) * vectors * options.vector_lanes
         most = (options.tile_registers - vectors - 1) // vectors
-        for height in range(1, min(most, options.tile_rows, lines) + 1):
+        for height, rows in enumerate(covered[: max(0, most)], start=1):
             per_load = height * vectors / (height + vectors)
-            useful = size / lanes * lines / (-(-lines // height) * height)
-            padded = (size % width > 0) + (lines % height > 0)
-            products = useful * per_load * _GUARDED**padded
+            padded = (size % width > 0) + (rows > lines)
+            products = size / lanes * lines / rows * per_load * _GUARDED**padded
             found.append(_Worth(is_stored, products, padded == 0, width, height))
     return found
 

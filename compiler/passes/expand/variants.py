@@ -1,7 +1,7 @@
 """The variants of each node: one for every combination of the lanes it depends on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.ir import ARRAYS, VOID, Node, Op
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
@@ -27,6 +27,7 @@ class Variants:
     tables: tuple[Table, Table, Table]
     sums: Mapping[Node, Steps]
     first: dict[Node, Node]  # of lane axes and sums; grows as they come
+    wide: dict[tuple[Node, int], Node] = field(default_factory=dict)  # memo of `widened`
 
     def keep(self, node: Node, form: Form, made: list[Node]) -> None:
         """Without the vector axis all forms are one."""
@@ -93,9 +94,14 @@ class Variants:
 
     def widened(self, value: Node, width: int) -> Node:
         """A value of `width` lanes: as it is, or the same in all of them."""
-        if value.dtype.count == width or value.dtype is VOID or value.op in _BUFFERS:
-            return value
-        return self.builder.build(_SPLAT, value.dtype.vec(width), (value,))
+        found = self.wide.get((value, width))
+        if found is None:
+            dtype = value.dtype
+            if dtype.count == width or dtype is VOID or value.op in _BUFFERS:
+                return value
+            found = self.builder.build(_SPLAT, dtype.vec(width), (value,))
+            self.wide[value, width] = found
+        return found
 
     def stack(self, scalars: Sequence[Node]) -> Node:
         if len(scalars) == 1:

@@ -1,0 +1,91 @@
+"""The nodes of a graph in order, and what is asked of all of them at once."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from compiler.ir.node import Node, loop_accs
+from compiler.ir.op import Op
+
+_RANGE, _FOLD, _LOOP, _ACC, _END = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC, Op.END
+_CLOSING = frozenset((_FOLD, _LOOP, _END))
+
+
+class Order(list[Node]):
+    """Nodes of a graph, sources first. Each answer is found by one look at them all, and kept.
+
+    Not to be changed once it has been asked.
+    """
+
+    __slots__ = ("_by_op", "_free", "_ranges")
+    _by_op: dict[Op, list[Node]]
+    _free: dict[Node, int]
+    _ranges: dict[Node, int]
+
+    def of(self, op: Op) -> Sequence[Node]:
+        """The nodes of one op, in order."""
+        return self.by_op().get(op, ())
+
+    def by_op(self) -> Mapping[Op, Sequence[Node]]:
+        """The nodes of each op that there is, in order."""
+        try:
+            return self._by_op
+        except AttributeError:
+            found: defaultdict[Op, list[Node]] = defaultdict(list)
+            for node in self:
+                found[node.op].append(node)
+            self._by_op = dict(found)
+            return self._by_op
+
+    def ranges(self) -> Mapping[Node, int]:
+        """The RANGEs and their numbers, by first appearance."""
+        try:
+            return self._ranges
+        except AttributeError:
+            self._ranges = {node: number for number, node in enumerate(self.of(_RANGE))}
+            return self._ranges
+
+    def free(self) -> Mapping[Node, int]:
+        """For each node the RANGEs its value depends on that nothing below it has closed.
+
+        Bit sets over the numbers of `ranges`.
+        """
+        try:
+            return self._free
+        except AttributeError:
+            self._free = _free_ranges(self, self.ranges())
+            return self._free
+
+
+def _free_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
+    owners: dict[Node, int] = {}  # an accumulator depends on the ranges of its loop
+    for loop in order.of(_LOOP):
+        owners.update(dict.fromkeys(loop_accs(loop), range_set(_closed(loop), numbers)))
+    free: dict[Node, int] = {}
+    for node in order:
+        below = 0
+        for child in node.src:
+            below |= free[child]
+        op = node.op
+        if op in _CLOSING:
+            below &= ~range_set(_closed(node), numbers)
+        elif op is _RANGE:
+            below = 1 << numbers[node]
+        elif op is _ACC:
+            below = owners.get(node, 0)
+        free[node] = below
+    return free
+
+
+def _closed(node: Node) -> Sequence[Node]:
+    """The RANGEs that a FOLD, LOOP or END closes."""
+    if node.op is _FOLD:
+        return node.src[node.attr[1] :]
+    return node.src[: node.attr[0] if node.op is _LOOP else 1]
+
+
+def range_set(ranges: Sequence[Node], numbers: Mapping[Node, int]) -> int:
+    """The bit set of `ranges`."""
+    bits = 0
+    for node in ranges:
+        bits |= 1 << numbers[node]
+    return bits
