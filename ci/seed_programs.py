@@ -94,9 +94,55 @@ def windows(device: str) -> list[Tensor]:
     ]
 
 
+def zeros(device: str) -> list[Tensor]:
+    """What NaN, infinity and -0.0 make of x * 0.0 and x + 0.0; of 1 / x a zero shows its sign."""
+    found = []
+    for dtype in ("float32", "float64"):
+        x = numbers(device, 401, dtype=dtype)
+        found += [x * 0.0, 1 / (x + 0.0)]
+    return found
+
+
+def roundings(device: str) -> list[Tensor]:
+    """Ties go to the even neighbour. Half of the multiples of 1/128 that are tried become ties."""
+    return [(numbers(device, 43, dtype=dtype) * 64).round() for dtype in ("float32", "float64")]
+
+
+def narrowings(device: str) -> list[Tensor]:
+    """There and back through fewer bits, as quantized models store what they compute."""
+    wide, wider = numbers(device, 47, dtype="int32"), numbers(device, 47, dtype="int64")
+    return [
+        wide.astype("int8").astype("int32"),
+        wide.astype("uint16").astype("int64"),
+        wider.astype("uint8").astype("int32") + wider.astype("int32"),
+    ]
+
+
+def opposites(device: str) -> list[Tensor]:
+    """A choice by what does not hold, as in masks of attention."""
+    x, y, mask = numbers(device, 53), numbers(device, 53), numbers(device, 53, dtype="bool")
+    return [Tensor.where(~mask, x, y), Tensor.where(~mask, x * 2, 0.0)]
+
+
+def positions(device: str) -> list[Tensor]:
+    """Blocks and places in blocks of positions, of sizes that no vector fills."""
+    row, column = (Tensor.arange(size, device=device) for size in (11, 13))
+    x = numbers(device, 59, dtype="uint8")
+    return [
+        x % 9 // 8,
+        Tensor.arange(17, device=device) // 16,
+        (row * 4 + 3) % 12,
+        (row[:, None] * 8 + column[None, :]) // 8,
+        (row[:, None] * 8 + column[None, :]) % 8,
+        (x.astype("int32") - 30) // 7,
+        (x.astype("int32") - 30) % 7,
+    ]
+
+
 PROGRAMS = (
     *(elementwise, functions, integers, casts, reductions),
     *(chains, products, movements, windows),
+    *(zeros, roundings, narrowings, opposites, positions),
 )
 
 
