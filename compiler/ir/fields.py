@@ -75,8 +75,10 @@ _FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {
     Field.OP: lambda node, value: isinstance(value, Op),
     Field.KIND: lambda node, value: isinstance(value, AxisKind),
 }
-_EXACT_TYPES: Mapping[Field, type] = {Field.INT: int, Field.OP: Op, Field.KIND: AxisKind}
-_TYPES = {  # of ops whose fields are right if these are their types
+_EXACT_TYPES: Mapping[Field, type] = {
+    Field.INT: int, Field.SIZE: int, Field.OP: Op, Field.KIND: AxisKind
+}  # fmt: skip
+_TYPES = {  # of ops whose fields are right if these are their types; a size may be a node, too
     op: tuple([_EXACT_TYPES[kind] for _, kind in fields])
     for op, fields in FIELDS.items()
     if fields and all(kind in _EXACT_TYPES for _, kind in fields)

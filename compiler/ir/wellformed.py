@@ -23,6 +23,7 @@ from compiler.ir.vectors import VECTORS
 
 _dtype_of = attrgetter("dtype")
 _CONST, _RANGE, _LOOP, _ACC, _END = Op.CONST, Op.RANGE, Op.LOOP, Op.ACC, Op.END
+_SHUFFLE = Op.SHUFFLE
 _Signature = tuple[object, ...]
 _wellformed: set[_Signature] = set()  # of nodes that are; only asked
 
@@ -33,14 +34,7 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
     Where a signature says all that the check looks at, each one is judged once.
     """
     for node in nodes:
-        op, src, attr, signature = node.op, node.src, node.attr, None
-        if op in _SIGNED and src:
-            if attr:  # 1 is equal to True
-                signature = (op, attr, *map(type, attr), node.dtype, *map(_dtype_of, src))
-            elif len(src) == 2:
-                signature = (op, node.dtype, src[0].op, src[0].dtype, src[1].dtype)
-            else:
-                signature = (op, node.dtype, src[0].op, *map(_dtype_of, src))
+        signature = _signature(node) if node.op in _SIGNED and node.src else None
         if signature in _wellformed:
             continue
         reason = why_malformed(node)
@@ -49,6 +43,21 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
         if signature is not None:
             _wellformed.add(signature)
     return None
+
+
+def _signature(node: Node) -> _Signature:
+    """All that decides about a node of _SIGNED; spelled out, as there are thousands."""
+    op, src, attr = node.op, node.src, node.attr
+    if attr:  # 1 is equal to True, and so are lanes of them
+        lanes = attr[0] if op is _SHUFFLE and isinstance(attr[0], tuple) else ()
+        types = (*map(type, attr), *map(type, lanes))
+        return (op, node.dtype, src[0].op, *map(_dtype_of, src), attr, types)
+    first = src[0]
+    if len(src) == 2:
+        return (op, node.dtype, first.op, first.dtype, src[1].dtype)
+    if len(src) == 3:
+        return (op, node.dtype, first.op, first.dtype, src[1].dtype, src[2].dtype)
+    return (op, node.dtype, first.op, *map(_dtype_of, src))
 
 
 def why_malformed(node: Node) -> str | None:
@@ -377,4 +386,6 @@ _CHECKS.update({
 })  # fmt: skip
 _VALUES_ONLY = ELEMENTWISE | frozenset(VECTORS) | {Op.REDUCE, Op.RANGE, Op.SPECIAL}
 # Right or wrong by their fields, dtypes and the op of the first source alone.
-_SIGNED = ELEMENTWISE | {Op.SPLAT, Op.STACK, Op.LANE, Op.READ, Op.WRITE, Op.SET, Op.INIT}
+_SIGNED = ELEMENTWISE | {
+    *(Op.SPLAT, Op.STACK, Op.LANE, Op.SHUFFLE, Op.READ, Op.WRITE, Op.SET, Op.INIT),
+}

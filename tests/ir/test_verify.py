@@ -175,6 +175,8 @@ def _shuffle(vectors, lanes):
         (_shuffle((_FOUR,), (1, 0)), _shuffle((_FOUR, _X), (1, 0))),
         (_shuffle((_FOUR,), (1, 0)), _shuffle((_FOUR,) * 3, (1, 0))),
         (_shuffle((_FOUR,), (1, 0)), intern(Op.SHUFFLE, INT32.vec(4), (_FOUR,), ((1, 0),))),
+        (_shuffle((_FOUR,), (1, 0)), _shuffle((_FOUR,), 1)),
+        (_ARRAY, intern(Op.BUFFER, INT32, (), (0, "8"))),
     ],
 )
 def test_a_bad_node_is_found_after_good_ones_of_its_op(good, bad):

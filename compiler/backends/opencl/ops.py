@@ -1,6 +1,7 @@
 """What OpenCL C adds to C: math functions, hardware indices, local memory."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from compiler.backends.c_like import HANDLERS, Function, Handler, Text, say_write
 from compiler.backends.opencl.pixels import image, write_pixel
@@ -51,7 +52,8 @@ def _is_integer_like(function: Function, node: Node) -> bool:
     return node.dtype.is_int or function.type(node) == "ushort"
 
 
-def group_size(program: Node) -> dict[str, int]:
+@lru_cache(maxsize=4)  # asked once for the kernel and once for each of its indices
+def group_size(program: Node) -> Mapping[str, int]:
     """Work items of a group in each dimension that has a local index: {"0": 16}."""
     return {
         node.attr[0][-1]: int(node.src[0].value)
