@@ -70,8 +70,8 @@ def _bytes(
     accesses: dict[tuple[Op, Node], dict[object, _Extent]] = {}
     for node in order:
         if node.op is _LOAD or node.op is _STORE:
-            stack = node.attr[0]
-            accesses.setdefault((node.op, node.src[0]), {})[_elements(stack)] = _extent(stack)
+            visited, extent = _visit(node.attr[0])
+            accesses.setdefault((node.op, node.src[0]), {})[visited] = extent
         elif node.op is _GATHER:
             anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions(free[node]))
             accesses.setdefault((_LOAD, node.src[0]), {})[node] = anywhere
@@ -96,50 +96,41 @@ def _distinct(extents: Sequence[_Extent]) -> int:
     return total + min(span, visited)
 
 
-def _elements(stack: ViewStack) -> object:
-    """Equal for accesses that visit the same elements, be it in another order or backwards."""
-    view, moves = stack.views[-1], []
-    for (low, high), stride in zip(_intervals(view), view.strides, strict=True):
-        if not isinstance(stride, int):
-            return stack
-        if stride != 0 and high - low > 1:
-            moves.append((abs(stride), high - low))
-    return stack if len(stack.views) > 1 else (_reach(view)[0], tuple(sorted(moves)))
-
-
-def _extent(stack: ViewStack) -> _Extent:
+def _visit(stack: ViewStack) -> tuple[object, _Extent]:
+    """What an access visits: equal for the same elements, be it in another order or backwards."""
     view = stack.views[-1]
-    count = _visited(view)
+    moves = _moves(view)
+    count = prod([max(0, high - low) for low, high, _ in moves])
     if len(stack.views) > 1:  # where the outer view's positions lie is known only roughly
         inner = stack.views[0]
-        first, last = _reach(inner)
-        return first, last, min(count, _visited(inner))
-    first, last = _reach(view)
-    return first, last, count
+        inside = _moves(inner)
+        most = prod([max(0, high - low) for low, high, _ in inside])
+        return stack, (*_reach(inner, inside), min(count, most))
+    first, last = _reach(view, moves)
+    steps: list[tuple[int, int]] = []
+    for low, high, stride in moves:
+        if not isinstance(stride, int):
+            return stack, (first, last, count)
+        if high - low > 1:
+            steps.append((abs(stride), high - low))
+    return (first, tuple(sorted(steps))), (first, last, count)
 
 
-def _intervals(view: View) -> list[tuple[int, int]]:
-    """The valid positions of each axis, at their largest."""
-    if view.mask is None:
-        return [(0, _greatest(size)) for size in view.shape]
+def _moves(view: View) -> list[tuple[int, int, Size]]:
+    """The valid positions of each axis along which it moves, at their largest, and its stride."""
+    mask = [(0, size) for size in view.shape] if view.mask is None else view.mask
     return [
-        (low if isinstance(low, int) else bounds(low)[0], _greatest(high))
-        for low, high in view.mask
+        (low if isinstance(low, int) else bounds(low)[0], _greatest(high), stride)
+        for (low, high), stride in zip(mask, view.strides, strict=True)
+        if stride != 0
     ]
 
 
-def _visited(view: View) -> int:
-    steps = zip(_intervals(view), view.strides, strict=True)
-    return prod([max(0, high - low) for (low, high), stride in steps if stride != 0])
-
-
-def _reach(view: View) -> tuple[int, int]:
+def _reach(view: View, moves: Sequence[tuple[int, int, Size]]) -> tuple[int, int]:
     """The least and greatest offset of a valid position."""
     low = view.offset if isinstance(view.offset, int) else bounds(view.offset)[0]
     high = _greatest(view.offset)
-    for (start, stop), stride in zip(_intervals(view), view.strides, strict=True):
-        if stride == 0:
-            continue
+    for start, stop, stride in moves:
         steps = (stride, stride) if isinstance(stride, int) else bounds(stride)
         ends = [step * index for step in steps for index in (start, stop - 1)]
         low, high = low + min(ends), high + max(ends)
