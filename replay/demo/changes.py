@@ -22,8 +22,8 @@ HARMLESS = Change(
     patches=(
         Patch(
             "compiler/kernel/heuristics/tiles.py",
-            "min(most, options.tile_rows, lines)",
-            "min(most, options.tile_rows // 2, lines)",
+            "tallest = min(options.tile_rows, lines)",
+            "tallest = min(options.tile_rows // 2, lines)",
         ),
     ),
     options=("--mode", "free"),  # the recorded opts would hide it

@@ -29,6 +29,7 @@ class _Worth(NamedTuple):  # a tuple: hundreds are made
 # What a tile is worth, the axis whose columns lie in vectors, and that whose rows are broadcast;
 # neither need be divided by the tile.
 _Tile: TypeAlias = tuple[_Worth, Axis, Axis]
+_worth_of = itemgetter(0)
 
 
 def tile(draft: Draft) -> Draft:
@@ -36,19 +37,26 @@ def tile(draft: Draft) -> Draft:
     product = find_product(draft) if draft.has_tiles else None
     if product is None:
         return draft
-    ranked = [
+    tiles = [
         *_tiles(draft, product, product.left, product.right),
         *_tiles(draft, product, product.right, product.left),
     ]
-    ranked.sort(key=itemgetter(0), reverse=True)
-    if ranked and ranked[0][0].products < worth_in_lanes(draft, product):
+    if tiles and max(tiles, key=_worth_of)[0].products < worth_in_lanes(draft, product):
         return draft  # few columns, and both sides contiguous along the sum: for `vectorize`
-    for worth, column, row in ranked:
+    for worth, column, row in _best_first(tiles):
         columns = _upcast(draft, column, worth.columns)
         tiled = None if columns is None else _upcast(columns, row, worth.rows)
         if tiled is not None:
             return tiled
     return draft
+
+
+def _best_first(tiles: list[_Tile]) -> Iterator[_Tile]:
+    """Not sorted: mostly the first will do."""
+    while tiles:
+        best = max(tiles, key=_worth_of)
+        yield best
+        tiles.remove(best)
 
 
 def _upcast(draft: Draft, axis: Axis, amount: int) -> Draft | None:
