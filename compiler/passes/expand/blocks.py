@@ -9,6 +9,7 @@ from itertools import groupby
 
 from compiler.ir import VOID, Node, Op, intern
 from compiler.passes.expand.layout import FIRST, VECTOR
+from compiler.passes.expand.sums import shifted
 from compiler.passes.expand.variants import Variants
 
 _READ, _WRITE = Op.READ, Op.WRITE
@@ -81,7 +82,8 @@ def _rows(
     """The sources of the access at each lane of a block whose first variant is at `place`."""
     buffer, offset, *gate = [column[place] for column in columns]
     step = made.layout.step(node)
-    return [(buffer, made.builder.add(offset, step * lane), *gate) for lane in range(width)]
+    offsets = shifted(offset, [step * lane for lane in range(width)])
+    return [(buffer, each, *gate) for each in offsets]
 
 
 def _blocks(made: Variants, node: Node, columns: _Columns) -> Iterator[tuple[list[int], int]]:

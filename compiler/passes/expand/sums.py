@@ -6,7 +6,7 @@ addition. So it is made once, at the first lanes, and another lane is that and a
 
 from collections.abc import Mapping, Sequence
 
-from compiler.ir import Node, Op
+from compiler.ir import Node, Op, const, intern
 from compiler.passes.expand.lanes import Lanes
 
 _ADD, _MUL = Op.ADD, Op.MUL
@@ -43,3 +43,14 @@ def _is_index(node: Node) -> bool:
 
 def _unit(place: int, count: int) -> Steps:
     return tuple([int(number == place) for number in range(count)])
+
+
+def shifted(value: Node, distances: Sequence[int]) -> list[Node]:
+    """`value` plus each number, as rules would leave it: the constant last, and none that is 0."""
+    dtype, start = value.dtype, 0
+    if value.is_const:
+        return [const(dtype, int(value.value) + distance) for distance in distances]
+    if value.op is _ADD and value.src[1].is_const:
+        value, start = value.src[0], int(value.src[1].value)
+    numbers = [const(dtype, start + distance) for distance in distances]
+    return [intern(_ADD, dtype, (value, c)) if c.value != 0 else value for c in numbers]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from compiler.ir import ARRAYS, VOID, Node, Op
 from compiler.passes.expand.layout import EACH, FIRST, VECTOR, Form, Layout
-from compiler.passes.expand.sums import Steps
+from compiler.passes.expand.sums import Steps, shifted
 from compiler.rules import Builder
 
 _SPLAT, _STACK, _LANE, _SHUFFLE = Op.SPLAT, Op.STACK, Op.LANE, Op.SHUFFLE
@@ -58,8 +58,7 @@ class Variants:
         for axis in self.layout.axes(self.layout.lanes.depends[node]):
             moves = [steps[axis] * lane for lane in self.layout.numbers(axis, form)]
             distances = [distance + move for distance in distances for move in moves]
-        first, add = self.first[node], self.builder.add
-        return [add(first, distance) for distance in distances]
+        return shifted(self.first[node], distances)
 
     def column(self, child: Node, depends: int, form: Form) -> Sequence[Node]:
         """The variant of `child` that belongs to each variant over `depends`."""
