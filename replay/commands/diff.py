@@ -11,8 +11,8 @@ from replay.commands.replaying import replaying_options
 from replay.diff import show_opts, unified
 from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
-from replay.outcome import Facet, Result
-from replay.reports.model import metrics_text
+from replay.outcome import Beside, Facet, Result
+from replay.reports.model import ONE_PROGRAM, metrics_text
 from replay.session import Request, replay_corpus
 from replay.text import one_line, printable
 
@@ -43,14 +43,14 @@ def command(invocation: Invocation, request: Request) -> int:
 
 def _lines(result: Result) -> list[str]:
     lines = [f"{result.kind} {result.key[:SHORT_KEY]} {one_line(result.name)} ({result.target})"]
-    if result.reason:
-        lines.append(f"reason: {result.explanation}")
-    if result.excess:
-        lines.append(f"grew: {result.excess}")
-    if result.machine_code:
-        lines.append(f"machine code: {result.machine_code}")
-    if result.stage:
-        lines.append(f"first difference: {result.stage}")
+    facts = (
+        ("reason: {}", result.reason and result.explanation),
+        ("grew: {}", result.excess),
+        ("{}", ONE_PROGRAM if result.beside is Beside.TEXT else None),
+        ("machine code: {}", result.machine_code),
+        ("first difference: {}", result.stage),
+    )
+    lines += [form.format(fact) for form, fact in facts if fact]
     if result.old is not None and result.new is not None:
         for facet in result.facets:
             lines += _facet_lines(facet, result.old, result.new)

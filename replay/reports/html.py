@@ -134,6 +134,7 @@ def _plots(report: Report) -> list[tuple[str, str, list[tuple[str, int, float]]]
         ("worst element, in bounds", "bucket", report.buckets),
         ("worst element of wrong kernels", "severity", report.severities),
         ("elements", "", report.elements),
+        ("old kernels beside the new", "", report.beside),
         ("machine code", "machine", report.machine_code),
     )
     plots = []

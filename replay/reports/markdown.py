@@ -3,8 +3,8 @@
 import re
 
 from replay.diff import unified
-from replay.outcome import Result
-from replay.reports.model import Report, failures, more_about, short, trouble
+from replay.outcome import Beside, Result
+from replay.reports.model import ONE_PROGRAM, Report, failures, more_about, short, trouble
 from replay.text import one_line, printable
 
 _SHOWN_CLUSTERS = 20
@@ -21,6 +21,8 @@ def render(report: Report) -> str:
     lines += ["", "| outcome | records |", "|---|---:|"]
     lines += [f"| {name} | {count} |" for name, count in report.totals.items() if count]
     lines += [f"| numerics {name} | {count} |" for name, count in report.numerics.items()]
+    if (once := report.beside.get(Beside.TEXT.value)) is not None:
+        lines.append(f"| {ONE_PROGRAM} | {once} |")
     lines += [f"| wrong by {_escaped(n)} | {count} |" for n, count in report.severities.items()]
     lines += [f"| worst element {n} of bound | {count} |" for n, count in _of_bound(report)]
     lines += ["", *_metrics(report), *_clusters(report), *_failures(report)]

@@ -187,6 +187,9 @@ def _number(value: Number) -> str:
     return "unknown" if value is None else f"{value:,.10g}"
 
 
+ONE_PROGRAM = "run once for old and new, which differ in blanks and comments alone"
+
+
 def left_out(report: Report) -> str | None:
     """What the static counts of a report leave out, in a sentence."""
     count = max((summary.other_loops for summary in report.metrics), default=0)

@@ -2,6 +2,7 @@
 
 from replay.outcome import Beside, Numerics, Outcome
 from replay.reports.model import (
+    ONE_PROGRAM,
     Report,
     failures,
     left_out,
@@ -74,8 +75,7 @@ def _numerics(report: Report) -> list[Text]:
 def _run_once(report: Report) -> list[Text]:
     """Of how many kernels nothing was compared with the old one but the text."""
     count = report.beside.get(Beside.TEXT.value)
-    said = f"  run once for old and new, which differ in blanks and comments alone: {count}"
-    return [Text(said)] if count else []
+    return [Text(f"  {ONE_PROGRAM}: {count}")] if count else []
 
 
 def _machine_code(report: Report) -> list[Text]:

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from results import changed, crashed, key, report, same
 
-from replay.outcome import Numerics, Outcome, Result
+from replay.outcome import Beside, Numerics, Outcome, Result
 from replay.policy import Policy
 from replay.reports import FORMATS, find_format
 
@@ -72,6 +72,14 @@ def test_a_terminal_report_is_one_screen_if_everything_changed():
     lines = render("terminal", report(many + [crashed(n) for n in range(600, 700)])).splitlines()
     assert len(lines) < 40
     assert any("500 code" in line and "= 600 records" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_what_was_run_once_for_old_and_new_is_counted_apart(name):
+    ways = (Beside.TEXT, Beside.TEXT, Beside.RUN)
+    run = [changed(n, numerics=Numerics.EXACT, beside=way) for n, way in enumerate(ways)]
+    lines = [line for line in render(name, report(run)).splitlines() if "run once" in line]
+    assert [line.strip(" |").split()[-1] for line in lines] == ["2"]
 
 
 def test_every_failure_on_a_terminal_is_followed_by_the_command_that_shows_more():
