@@ -60,12 +60,15 @@ def substitute(
 
     Sources only: symbolic sizes inside attributes stay.
     """
-    done: dict[Node, Node] = dict(mapping)
+    changed: dict[Node, Node] = dict(mapping)
+    untouched, now = changed.keys().isdisjoint, changed.get
     for node in toposort(root):
-        if node not in done:
-            src = tuple([done[child] for child in node.src])
-            done[node] = node if src == node.src else build(node.op, node.dtype, src, node.attr)
-    return done[root]
+        if node in changed or untouched(node.src):
+            continue
+        src = tuple(map(now, node.src, node.src))
+        if src != node.src:
+            changed[node] = build(node.op, node.dtype, src, node.attr)
+    return now(root, root)
 
 
 def depends_on(root: Node, targets: Iterable[Node]) -> bool:

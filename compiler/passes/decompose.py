@@ -32,7 +32,7 @@ class Decomposition:
         for node in toposort(root):
             if node in done:
                 continue
-            src = tuple([done[child] for child in node.src])
+            src = tuple(map(done.__getitem__, node.src))
             after = node
             if src != node.src:
                 after = self.builder.build(node.op, node.dtype, src, node.attr)

@@ -36,13 +36,13 @@ def gates(root: Node, context: Context) -> Node:
     """The graph with READs that need no gate."""
     b = context.builder
     changed: dict[Node, Node] = {}
-    untouched = changed.keys().isdisjoint
+    untouched, now = changed.keys().isdisjoint, changed.get
     order = context.order(root)
     guards = find_guards(order)
     for node in order:
         op, src = node.op, node.src
         if not untouched(src):
-            src = tuple([changed.get(child, child) for child in src])
+            src = tuple(map(now, src, src))
         if op is _READ and src[1].dtype is not PLACE:
             after = _read(b, node, src, guards.get(node, _NOTHING))
         elif op is _WRITE:

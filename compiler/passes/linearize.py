@@ -179,14 +179,14 @@ class _Emission:
 
     def scope(self, scope: _Scope) -> None:
         done, append = self.done, self.program.append
-        untouched = done.keys().isdisjoint
+        untouched, now = done.keys().isdisjoint, done.get
         for node in self.items[scope]:
             if node.op in _STRUCTURE:
                 self.structure(node)
             elif untouched(node.src):
                 append(node)
             else:
-                src = tuple([done.get(child, child) for child in node.src])
+                src = tuple(map(now, node.src, node.src))
                 done[node] = made = intern(node.op, node.dtype, src, node.attr)
                 append(made)
         self.flush()

@@ -179,11 +179,11 @@ class Builder:
     def rebuild(self, root: Node, mapping: Mapping[Node, Node]) -> Node:
         """`root` with nodes replaced by `mapping` and everything above them folded again."""
         changed: dict[Node, Node] = dict(mapping)
-        untouched = changed.keys().isdisjoint
+        untouched, now = changed.keys().isdisjoint, changed.get
         for node in toposort(root):
             if node in changed or untouched(node.src):
                 continue
-            src = tuple([changed.get(child, child) for child in node.src])
+            src = tuple(map(now, node.src, node.src))
             after = self.build(node.op, node.dtype, src, node.attr)
             if after is not node:
                 changed[node] = after
