@@ -4,6 +4,7 @@ A line is: old digest, new digest, until (a date or `-`), who, reason; parted by
 all that is compared of a kernel, so an approval holds for one difference and for no other.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -60,8 +61,24 @@ def add_approvals(path: Path, approvals: Iterable[Approval]) -> int:
     before = dict(by_pair)
     by_pair.update({(approval.old, approval.new): approval for approval in approvals})
     lines = [HEADER, *(by_pair[pair].line for pair in sorted(by_pair))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _write(path, "\n".join(lines) + "\n")
     return sum(before.get(pair) != approval for pair, approval in by_pair.items())
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing: a ledger that was cut short has lost what others approved."""
+    path = path.resolve()  # a link stays one
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        try:
+            new.write_text(text, encoding="utf-8")
+            new.replace(path)
+        finally:
+            new.unlink(missing_ok=True)
+    except OSError as error:
+        raise PolicyError(
+            f"approvals {path}: {error.strerror}; nothing was approved, make room or get the right"
+        ) from None
 
 
 def _read(path: Path) -> list[Approval]:

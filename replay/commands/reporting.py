@@ -21,12 +21,12 @@ def writers_of(reports: Sequence[str]) -> Callable[[Report, Invocation], int]:
     writers = [_writer(text) for text in reports]
 
     def write(report: Report, invocation: Invocation) -> int:
-        for each in writers:
-            each(report)
         if not any(text.endswith(":-") for text in reports):
             is_colored = invocation.is_terminal and not invocation.environ.get("NO_COLOR")
             text = render_terminal(report, is_colored=is_colored)
             click.echo(text, nl=False, color=is_colored)
+        for each in writers:  # one that cannot be written does not hide what was found
+            each(report)
         if report.exit_code == 3:
             raise ReplayError(f"corpus {report.corpus}: no record could be replayed; see above why")
         return report.exit_code

@@ -4,19 +4,33 @@ had held where they were made. Their kind: what is not accepted, or not any more
 fails.
 """
 
+import subprocess
+import sys
 from datetime import date
+from pathlib import Path
 
 import msgspec
 import pytest
-from programs import DIFFERENCE, SPACING, SWAP_SUB, make_corpus, patched, record_of, run
 
-from replay.approvals import Approval, Ledger, read_ledger
+from replay.approvals import Approval, Ledger, add_approvals, read_ledger
 from replay.artefact import Artefact
 from replay.diff import digest_of
 from replay.errors import PolicyError
 from replay.gate import pass_or_fail, with_approvals
 from replay.outcome import Numerics, Outcome, Result
 from replay.policy import DEFAULT, read_policy
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "replay"))  # helpers beside the tests there
+
+from programs import (
+    DIFFERENCE,
+    SPACING,
+    SWAP_SUB,
+    make_corpus,
+    patched,
+    record_of,
+    run,
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +103,29 @@ def test_a_policy_file_whose_tool_is_no_table_is_named(tmp_path):
     (tmp_path / "pyproject.toml").write_text("tool = 3\n")
     with pytest.raises(PolicyError, match=r"pyproject\.toml: tool: is no table"):
         read_policy(tmp_path / "pyproject.toml")
+
+
+def test_a_ledger_that_finds_no_room_keeps_what_it_had(tmp_path):
+    """It was cut in the middle of a line, and the error was called a bug."""
+    path = tmp_path / "ledger"
+    add_approvals(path, [Approval(f"{n:016x}", "b" * 16, None, "ada", "wider") for n in range(300)])
+    before = path.read_bytes()
+    code = (
+        "import pathlib, resource; from replay.approvals import *; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
+        "more = [Approval('c' * 16, 'd' * 16, None, 'ada', 'wider')]; "
+        f"add_approvals(pathlib.Path({str(path)!r}), more)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "PolicyError: approvals" in done.stderr
+    assert "nothing was approved" in done.stderr
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_report_that_cannot_be_written_does_not_hide_the_verdict(capsys, tmp_path, scene):
+    words = ("run", "--corpus", scene[0], "--verify", "none")
+    code, out, err = run(capsys, *words, "--report", f"json:{tmp_path}")
+    assert code == 3
+    assert "1 same = 1 records" in out
+    assert f"report {tmp_path}: Is a directory" in err
