@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 import msgspec
 
 from replay.artefact import Artefact
-from replay.diff import edits, opt_edits
+from replay.diff import SPACING, edits, opt_edits
 from replay.outcome import CHANGED, NO_ANSWER, Facet, Outcome, Result
 
 _SHOWN_EDITS = 4
@@ -76,8 +76,11 @@ def _signature(result: Result) -> tuple[str, ...] | None:
         return None
     assert result.old is not None
     assert result.new is not None
-    where = f"from {result.stage}:" if result.stage else "in"
-    return (result.outcome.value, _backend(result), where, *_changes(result))
+    changes = _changes(result)
+    # Blanks are the renderer's, whatever stages were otherwise when the record was made.
+    stage = "render" if changes == [SPACING] and result.stage else result.stage
+    where = f"from {stage}:" if stage else "in"
+    return (result.outcome.value, _backend(result), where, *changes)
 
 
 def _changes(result: Result) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rapidfuzz.distance import Opcode
 
 DIGEST_LENGTH = 16
+SPACING = "spacing"  # the edit of sources that differ in blanks alone
 _CONTEXT_LINES = 3
 _MANY_EDITS = 8
 _TOKEN = re.compile(r"\s+|[%@]?[A-Za-z_$.][\w$.]*|%\d+|0x[\da-fA-F]+|\d[\w.]*|.")
@@ -152,7 +153,7 @@ def unified(old: str, new: str, *, max_lines: int | None = None) -> str:
 def edits(old: str, new: str) -> tuple[str, ...]:
     """What was done to a source, without names and numbers, so that kernels can share it."""
     if old != new and _words(old) == _words(new):
-        return ("spacing",)
+        return (SPACING,)
     telling: dict[str, None] = {}
     others: dict[str, None] = {}
     for edit in _edits_of_lines(hunks(old, new)):
@@ -241,7 +242,7 @@ def _line_edits(old: str, new: str) -> tuple[str, ...]:
         gone = "".join(before[code.src_start : code.src_end])
         came = "".join(after[code.dest_start : code.dest_end])
         if not (gone + came).strip():
-            found.append("spacing")
+            found.append(SPACING)
         else:
             found.append(f"{_opcode(new)}: {_abstract(gone)} -> {_abstract(came)}")
     return tuple(found)

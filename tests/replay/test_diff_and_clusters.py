@@ -145,3 +145,10 @@ def test_a_change_of_opts_is_told_by_the_opts():
     )
     _, clusters = with_clusters([result])
     assert clusters[0].title == "opts opencl in UPCAST amounts"
+
+
+def test_blanks_are_the_renderers_whatever_stage_differs_since_a_record_was_made():
+    new = "  a =  b - c;"
+    results = [changed(n, new=new, stage=s) for n, s in enumerate(("render", "linearize"), 1)]
+    _, clusters = with_clusters(results)
+    assert [cluster.title for cluster in clusters] == ["code opencl from render: spacing"]
