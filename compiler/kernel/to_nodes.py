@@ -17,7 +17,7 @@ from compiler.ir import (
     toposort,
 )
 from compiler.kernel.axis import Pad
-from compiler.kernel.cores import Use
+from compiler.kernel.cores import Use, load_of
 from compiler.kernel.fragments import Fragments
 from compiler.kernel.indexing import Indexer, Place, index_dtype
 from compiler.kernel.keeping import Kept, RowMemory, kept_rows
@@ -209,8 +209,19 @@ class _Lowering:
             key = (*clones, (f"{side.name} of {node.attr[1][0]}", 0))  # a space: no name of an axis
             held = fragments.held_by(side)
             self.loops[key] = _make_loops(self.kernel, self.index, dict(clones), held)
-            operands.append(self.value(side.operand, key))
+            operands.append(self.zero_in_padding(side.operand, node.attr[1], key))
         return fragments.product(node, operands, self.owned(node, loops))
+
+    def zero_in_padding(self, operand: Node, names: tuple[str, ...], clones: _Clones) -> Node:
+        """An operand of a core. Its gate leaves out padded axes along which it does not move: there
+        it has to be 0 all the same, as the other one may be, too, or may be inf beside a 0."""
+        value, loops = self.value(operand, clones), self.loops_of(clones)
+        moving = moving_axes(self.kernel, load_of(operand))
+        still = [guard for name in names if name not in moving for guard in loops.guards[name]]
+        guard = self.index.all_of(still)
+        if guard is None:
+            return value
+        return self.index.builder.where(guard, value, const(value.dtype, 0))
 
     def owned(self, node: Node, loops: _Loops) -> list[Node]:
         """The ranges of the axes that a REDUCE closes."""

@@ -259,7 +259,7 @@ def products(draw: Draw) -> Node:
     summed = tuple(range(outputs, len(sizes)))
     a, b, c = _DOTS[draw(st.integers(0, len(_DOTS) - 1))]
     factors = [
-        _load(kernel, dtype, (*range(len(extra)), axis, *summed))
+        _load(kernel, dtype, (*range(len(extra)), *_all_but_one(draw, (axis, *summed))))
         for dtype, axis in ((a, outputs - 2), (b, outputs - 1))
     ]
     if a is b and draw(st.booleans()):
@@ -268,6 +268,12 @@ def products(draw: Draw) -> Node:
         product = intern(Op.MUL, c, tuple([_as(factor, c) for factor in factors]))
     total = intern(Op.REDUCE, c, (product,), (Op.ADD, tuple(names[outputs:])))
     return _finish(kernel, _tree(kernel, c, kernel.outputs, draw(st.integers(0, 1)), total))
+
+
+def _all_but_one(draw: Draw, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """All axes, or all but one along which a factor repeats."""
+    left_out = draw(st.integers(0, 4 * len(axes) - 1))
+    return tuple([axis for place, axis in enumerate(axes) if place != left_out])
 
 
 def _load(kernel: _Kernel, dtype: DType, moving: tuple[int, ...]) -> Node:

@@ -23,7 +23,7 @@ def _gathered(made: Variants, values: Sequence[Node]) -> Node:
     if places is None:
         return made.stack(values)
     runs = _runs(places)
-    if len(runs) == 1 and places == sorted(places):
+    if runs == [places]:  # each once: an operand may repeat along an axis of its fragment
         return _read(values[0], len(values))
     found: dict[int, Node] = {}
     for run in runs:
