@@ -202,7 +202,7 @@ def size_value(size: Size, variables: Mapping[str, int]) -> int:
 
 
 def variable_values(program: Program, variables: Mapping[str, int]) -> list[int]:
-    """The program's variables in order. DeviceError for a missing one, or one out of range."""
+    """The program's variables in order. DeviceError for one that is missing or does not fit."""
     values: list[int] = []
     for argument in program.arguments:
         if argument.is_buffer:
@@ -210,6 +210,10 @@ def variable_values(program: Program, variables: Mapping[str, int]) -> list[int]
         if argument.name not in variables:
             raise DeviceError(f"{program.name}: variable {argument.name} has no value")
         value = variables[argument.name]
+        if not isinstance(value, (int, np.integer)):
+            raise DeviceError(
+                f"{program.name}: variable {argument.name} is {value!r}, expected an integer"
+            )
         low, high = argument.limits or (value, value)
         if not low <= value <= high:
             raise DeviceError(

@@ -214,6 +214,25 @@ def test_a_symbolic_size_is_an_argument(runner, size):
     assert (runner.run(node, {0: start, 1: data}, {"half": 0})[0] == -1).all()
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "variable n has no value"),
+        ({"n": 2.5}, r"variable n is 2\.5, expected an integer"),
+        ({"n": "7"}, "variable n is '7', expected an integer"),
+    ],
+    ids=["none", "a float", "a text"],
+)
+def test_a_variable_without_an_integer_is_refused(runner, code, given, why):
+    size = code.emit(Op.VAR, INT32, (), ("n", 1, 10))
+    index = code.range("g0", size)
+    code.end(index, code.write(code.buffer(0, INT32, size), index, index))
+    program = runner.program(code.program())
+    buffer = runner.device.allocate(INT32, 10)
+    with pytest.raises(DeviceError, match=why):
+        runner.device.build(program)([buffer], given)
+
+
 def test_a_variable_outside_its_range_is_refused(runner, code):
     size = code.emit(Op.VAR, INT32, (), ("n", 1, 10))
     index = code.range("g0", size)

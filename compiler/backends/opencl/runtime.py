@@ -71,11 +71,11 @@ class DeviceExecutable:
         """Start the kernel. Raises DeviceError for arguments that do not fit."""
         values = variables or {}
         self.device.check_process()
+        numbers = variable_values(self.program, values)  # before sizes are made of them
         check_buffers(self.program, buffers, values)
         memory = [_own(buffer) for buffer in buffers]
         for index in self.written:
             _refuse_overlap(self.program, memory, index)
-        numbers = variable_values(self.program, values)
         launch = self.program.launch
         items = tuple([size_value(size, values) for size in launch.global_size]) or (1,)
         if min(items) <= 0:
