@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -77,34 +78,40 @@ def test_what_cannot_be_removed_is_told(tmp_path):
     assert done.stdout.startswith(f"{path}: its command was killed, and it cannot be removed: ")
 
 
-def test_the_next_command_removes_what_a_killed_one_left(tmp_path):
+@pytest.fixture
+def place():
+    """A temporary directory of a short name: a socket in it must have a path."""
+    with tempfile.TemporaryDirectory(prefix="t") as path:
+        yield Path(path)
+
+
+def test_the_next_command_removes_what_a_killed_one_left(tmp_path, place):
     corpus = make_corpus(tmp_path / "c", [record_of(DIFFERENCE.format(size=8))])
     copy = patched(tmp_path / "copy", before_compiling("while True: pass"))
-    (tmp_path / "t").mkdir()
-    replaying = replay(tmp_path, "run", "--corpus", corpus, "--compiler", copy, "--jobs", "1")
-    capturing = replay(tmp_path, "capture", "--corpus", tmp_path / "d", "--", "sleep", "60")
-    wait_until(lambda: names(tmp_path) == ["replay-capture", "replay-workers"])
-    wait_until(lambda: all(map(is_held, (tmp_path / "t").iterdir())))
-    assert replay(tmp_path, "list", "--corpus", corpus).wait() == 0
-    assert names(tmp_path) == ["replay-capture", "replay-workers"]
+    replaying = replay(place, "run", "--corpus", corpus, "--compiler", copy, "--jobs", "1")
+    capturing = replay(place, "capture", "--corpus", tmp_path / "d", "--", "sleep", "60")
+    wait_until(lambda: names(place) == ["replay-capture", "replay-workers"])
+    wait_until(lambda: all(map(is_held, place.iterdir())))
+    assert replay(place, "list", "--corpus", corpus).wait() == 0
+    assert names(place) == ["replay-capture", "replay-workers"]
     for process in (replaying, capturing):
         process.send_signal(signal.SIGKILL)
         process.wait()
     os.killpg(capturing.pid, signal.SIGKILL)  # the program, which nobody captures any more
-    assert names(tmp_path) == ["replay-capture", "replay-workers"]
-    assert replay(tmp_path, "list", "--corpus", corpus).wait() == 0
-    assert names(tmp_path) == []
+    assert names(place) == ["replay-capture", "replay-workers"]
+    assert replay(place, "list", "--corpus", corpus).wait() == 0
+    assert names(place) == []
 
 
-def replay(tmp_path, *words):
+def replay(place, *words):
     command = [sys.executable, "-m", "replay.cli", *map(str, words)]
-    environ = {**os.environ, "TMPDIR": str(tmp_path / "t")}
+    environ = {**os.environ, "TMPDIR": str(place)}
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=quiet, start_new_session=True)
 
 
-def names(tmp_path):
-    return sorted("-".join(path.name.split("-")[:2]) for path in (tmp_path / "t").iterdir())
+def names(place):
+    return sorted("-".join(path.name.split("-")[:2]) for path in place.iterdir())
 
 
 def is_held(path):
