@@ -49,7 +49,8 @@ def resolve_revision(repository: Path, revision: str) -> str:
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
     """A directory with the tree of `revision`, for the length of a with block, however it ends."""
     commit = resolve_revision(repository, revision)
-    with handling(signal.SIGTERM, signal.default_int_handler), _new_directory() as directory:
+    ending = handling(signal.SIGTERM, signal.default_int_handler)
+    with ending, scratch_directory("worktree") as directory:
         tree = directory / "tree"
         is_there = False
         try:
@@ -61,12 +62,6 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
             if is_there:
                 with _undisturbed():
                     git(repository, "worktree", "remove", "--force", str(tree))
-
-
-@contextmanager
-def _new_directory() -> Iterator[Path]:
-    with scratch_directory("worktree") as directory:
-        yield directory
 
 
 @contextmanager

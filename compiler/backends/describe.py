@@ -1,10 +1,10 @@
 """What a kernel takes and how it is launched, read off its IR."""
 
 from compiler.backends.base import Argument, Launch, Role
-from compiler.ir import ARRAYS, AxisKind, Node, Op, Size, intern, toposort
+from compiler.ir import ARRAYS, AxisKind, Node, Op, Size, closed_by, intern, toposort
 
 _AFTER, _IMAGE, _VAR, _SPECIAL, _RANGE = Op.AFTER, Op.IMAGE, Op.VAR, Op.SPECIAL, Op.RANGE
-_MUL, _CONST, _LOCAL, _LOOP = Op.MUL, Op.CONST, Op.LOCAL, Op.LOOP
+_MUL, _CONST, _LOCAL = Op.MUL, Op.CONST, Op.LOCAL
 
 _WRITES = frozenset((Op.STORE, Op.WRITE))
 _READS = frozenset((Op.LOAD, Op.GATHER, Op.READ))
@@ -75,7 +75,7 @@ def outermost_range(program: Node) -> Node | None:
                 return node
             depth += 1
         elif node.op in _CLOSING:
-            depth -= node.attr[0] if node.op is _LOOP else 1
+            depth -= len(closed_by(node))
     return None
 
 

@@ -16,7 +16,7 @@ from compiler.ir.table import Key, Table
 Number: TypeAlias = int | float | bool
 Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
 
-_CONST, _SPLAT, _LOOP, _FLOAT = Op.CONST, Op.SPLAT, Op.LOOP, Kind.FLOAT
+_CONST, _SPLAT, _LOOP, _FOLD, _FLOAT = Op.CONST, Op.SPLAT, Op.LOOP, Op.FOLD, Kind.FLOAT
 _SIZE, _AXES, _VIEWS = Field.SIZE, Field.AXES, Field.VIEWS
 _SYMBOLIC_OPS = frozenset(
     op for op, fields in FIELDS.items() if any(kind in (_SIZE, _AXES, _VIEWS) for _, kind in fields)
@@ -175,6 +175,13 @@ def loop_accs(loop: Node) -> tuple[Node, ...]:
     """The accs of a LOOP, without its other parts."""
     ranges, accs = loop.attr
     return loop.src[ranges + accs : ranges + 2 * accs]
+
+
+def closed_by(node: Node) -> tuple[Node, ...]:
+    """What a node closes: the RANGEs of a FOLD, LOOP or END, outermost first, or ENDIF's IF."""
+    if node.op is _FOLD:
+        return node.src[node.attr[1] :]
+    return node.src[: node.attr[0] if node.op is _LOOP else 1]
 
 
 def acc_of(result: Node) -> Node:

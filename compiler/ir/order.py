@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from compiler.ir.node import Node, loop_accs
+from compiler.ir.node import Node, closed_by, loop_accs
 from compiler.ir.op import Op
 
 _RANGE, _FOLD, _LOOP, _ACC, _END = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC, Op.END
@@ -59,7 +59,7 @@ class Order(list[Node]):
 def _free_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
     owners: dict[Node, int] = {}  # an accumulator depends on the ranges of its loop
     for loop in order.of(_LOOP):
-        owners.update(dict.fromkeys(loop_accs(loop), range_set(_closed(loop), numbers)))
+        owners.update(dict.fromkeys(loop_accs(loop), range_set(closed_by(loop), numbers)))
     free: dict[Node, int] = {}
     for node in order:
         below = 0
@@ -67,20 +67,13 @@ def _free_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
             below |= free[child]
         op = node.op
         if op in _CLOSING:
-            below &= ~range_set(_closed(node), numbers)
+            below &= ~range_set(closed_by(node), numbers)
         elif op is _RANGE:
             below = 1 << numbers[node]
         elif op is _ACC:
             below = owners.get(node, 0)
         free[node] = below
     return free
-
-
-def _closed(node: Node) -> Sequence[Node]:
-    """The RANGEs that a FOLD, LOOP or END closes."""
-    if node.op is _FOLD:
-        return node.src[node.attr[1] :]
-    return node.src[: node.attr[0] if node.op is _LOOP else 1]
 
 
 def range_set(ranges: Sequence[Node], numbers: Mapping[Node, int]) -> int:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from compiler.errors import VerifyError
 from compiler.ir.axes import VIEWED, axes_of_views, free_axes
-from compiler.ir.node import Node, attr_nodes, loop_parts
+from compiler.ir.node import Node, attr_nodes, closed_by, loop_parts
 from compiler.ir.op import ARRAYS, ELEMENTWISE, AxisKind, Op
 from compiler.ir.order import Order, range_set
 from compiler.ir.walk import toposort
@@ -271,8 +271,7 @@ def _opens_or_closes(
     elif node.op in _OPENING:
         blocks.append((node, place))
     else:
-        closed = reversed(node.src[: node.attr[0]]) if node.op is _LOOP else node.src[:1]
-        for opening in closed:
+        for opening in reversed(closed_by(node)):
             if blocks[-1][0] is not opening:
                 return False
             usable.difference_update(program[blocks.pop()[1] : place])

@@ -88,19 +88,19 @@ class Indexer:
         rebuild = self.builder.rebuild
         return Place(rebuild(flat, real), None if valid is None else rebuild(valid, real))
 
+    def stand_in(self, name: str, size: Size) -> Node:
+        """For an index that is known to be below a size. A blank: no axis has a name like that."""
+        return intern(_RANGE, self.dtype, (self.size(size),), (name, AxisKind.GLOBAL))
+
     def _inside_mask(
         self, view: View, indices: Sequence[Node], real: dict[Node, Node]
     ) -> list[Node]:
-        """The indices counted from the first valid one, by stand-ins; `real` gets what these are.
-
-        No axis has a name like theirs.
-        """
+        """The indices counted from the first valid one, by stand-ins; `real` gets what they are."""
         found = list(indices)
         for position, (low, high) in enumerate(view.mask or ()):
             whole = (0, view.shape[position])
             if (low, high) != whole and isinstance(low, int) and isinstance(high, int):
-                attr = (f"valid {position}", AxisKind.GLOBAL)
-                inside = intern(_RANGE, self.dtype, (self.size(high - low),), attr)
+                inside = self.stand_in(f"valid {position}", high - low)
                 real[inside] = self.builder.sub(indices[position], low)
                 found[position] = self.builder.add(inside, low)
         return found

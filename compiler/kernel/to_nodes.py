@@ -7,10 +7,8 @@ from types import MappingProxyType
 from compiler.ir import (
     ELEMENTWISE,
     VOID,
-    AxisKind,
     Node,
     Op,
-    Size,
     ViewStack,
     const,
     intern,
@@ -263,13 +261,9 @@ def _make_loops(
         guard = index.builder.lt(padded[pad.name], pad.size)
         guards[root_origin(kernel, pad.origin)].append(guard)
     indices = {name: _index(kernel, index, ranges, name) for name, _ in kernel.domain}
-    inside = {name: _within(index, name, size) for name, size in kernel.domain if guards[name]}
+    bounded = [(name, size) for name, size in kernel.domain if guards[name]]
+    inside = {name: index.stand_in(f"{name} inside", size) for name, size in bounded}
     return _Loops(ranges, indices, {name: tuple(found) for name, found in guards.items()}, inside)
-
-
-def _within(index: Indexer, name: str, size: Size) -> Node:
-    """A stand-in for an index that is known to be below a size. No axis has a name like that."""
-    return intern(_RANGE, index.dtype, (index.size(size),), (f"{name} inside", AxisKind.GLOBAL))
 
 
 def _index(kernel: Kernel, index: Indexer, ranges: Mapping[str, Node], origin: str) -> Node:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from compiler.ir import ARRAYS, AxisKind, Node, Op, loop_parts, toposort
+from compiler.ir import ARRAYS, AxisKind, Node, Op, closed_by, loop_parts, toposort
 
 _GROUP_KINDS = frozenset((AxisKind.LOCAL, AxisKind.GROUP))
 _KINDS = tuple(AxisKind)
@@ -227,17 +227,12 @@ def _linear(program: Node) -> Schedule:
             blocks.append([])
             continue
         elif node.op in _CLOSING and node.src[0] not in lanes:
-            for _ in _closed(node):
+            for _ in closed_by(node):
                 body, start = tuple(blocks.pop()), opened.pop()
                 is_if = start.op is Op.IF
                 blocks[-1].append(Branch(start, body) if is_if else Loop(start, (start,), body))
         blocks[-1].append(node)
     return Schedule(tuple(lanes), tuple(blocks[0]))
-
-
-def _closed(node: Node) -> tuple[Node, ...]:
-    """What a closing instruction closes."""
-    return node.src[: node.attr[0] if node.op is Op.LOOP else 1]
 
 
 def _is_parallel(node: Node, carried: frozenset[Node]) -> bool:
@@ -254,7 +249,7 @@ def _ranges_that_carry(program: Node) -> frozenset[Node]:
             case Op.RANGE:
                 opened.append(node)
             case Op.END | Op.LOOP:
-                for axis in _closed(node):
+                for axis in closed_by(node):
                     opened.remove(axis)
             case Op.INIT:
                 started[node.src[0]] = len(opened)

@@ -89,9 +89,9 @@ def _exp(x: Value) -> Value:
     """2 ** (x * log2 e), corrected by what the product lost: it is large where |x| is."""
     scaled = multiply(x, _LOG2_E)
     power = _op(Op.EXP2)(scaled)
-    lost = _mulacc(x, constant(x, _LOG2_E), negative(scaled))
-    lost = _mulacc(x, constant(x, _LOG2_E_LOW[x.dtype.bits]), lost)
-    corrected = _mulacc(power, multiply(lost, _LN_2), power)
+    lost = mulacc(x, constant(x, _LOG2_E), negative(scaled))
+    lost = mulacc(x, constant(x, _LOG2_E_LOW[x.dtype.bits]), lost)
+    corrected = mulacc(power, multiply(lost, _LN_2), power)
     # inf and NaN stay as they are, and 0 where `lost` is not finite
     is_ordinary = logical_and(less(_LEAST_EXPONENT, x), less(power, float("inf")))
     return where(is_ordinary, corrected, power)
@@ -100,7 +100,7 @@ def _exp(x: Value) -> Value:
 _LEAST_EXPONENT = -1024.0  # from there down e ** x is 0, in float64 too
 
 
-def _mulacc(a: Value, b: Value, c: Value) -> Value:
+def mulacc(a: Value, b: Value, c: Value) -> Value:
     """a * b + c, rounded once."""
     return graph.elementwise(Op.MULACC, a, b, c)
 

@@ -9,7 +9,7 @@ import math
 
 from compiler.frontend import graph
 from compiler.frontend.functions.elementwise import abs_, add, constant, divide, multiply, subtract
-from compiler.frontend.functions.floats import sqrt
+from compiler.frontend.functions.floats import mulacc, sqrt
 from compiler.frontend.graph import Value
 from compiler.ir import FLOAT64, INT32, INT64, Op
 
@@ -33,7 +33,7 @@ def _minus_twice_log(x: Value) -> Value:
     s = divide(subtract(mantissa, 1.0), add(mantissa, 1.0))
     terms = [1 / (2 * k + 1) for k in range(_LOG_TERMS[x.dtype.bits])]
     log = multiply(multiply(s, -4.0), _polynomial(multiply(s, s), terms))
-    return _mulacc(exponent, constant(x, -2 * math.log(2.0)), log)
+    return mulacc(exponent, constant(x, -2 * math.log(2.0)), log)
 
 
 def _split(x: Value) -> tuple[Value, Value]:
@@ -58,9 +58,5 @@ def _polynomial(x: Value, coefficients: list[float]) -> Value:
     """The sum of coefficients[k] * x**k, each step rounded once."""
     result = constant(x, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
-        result = _mulacc(result, x, constant(x, coefficient))
+        result = mulacc(result, x, constant(x, coefficient))
     return result
-
-
-def _mulacc(a: Value, b: Value, c: Value) -> Value:
-    return graph.elementwise(Op.MULACC, a, b, c)

@@ -99,9 +99,11 @@ class Call:
         found: T = self.attributes.get(name, default)
         return found
 
-    def dtype(self, name: str) -> DType:
-        """The dtype that an attribute names by ONNX's number."""
+    def dtype(self, name: str, default: DType | None = None) -> DType:
+        """The dtype that an attribute names by ONNX's number, or the default."""
         code = self.attribute(name, 0)
+        if default is not None and not code:
+            return default
         try:
             return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
         except (KeyError, TypeError, DTypeError):

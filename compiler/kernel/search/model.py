@@ -9,7 +9,7 @@ all of them. Throughputs and latencies are rounded from uops.info's tables for Z
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.ir import ARRAYS, DType, Node, Op, bounds, toposort
+from compiler.ir import ARRAYS, DType, Node, Op, bounds, closed_by, toposort
 from compiler.target import Capabilities
 
 _RANGE, _END, _IF, _ENDIF, _SPECIAL = Op.RANGE, Op.END, Op.IF, Op.ENDIF, Op.SPECIAL
@@ -62,7 +62,7 @@ def cycles(program: Node, capabilities: Capabilities) -> float:
             blocks[-1].is_innermost = False
             blocks.append(_Block(node, max(1, bounds(node.src[0])[1])))
         elif node.op is _END or node.op is _LOOP:
-            for _ in node.src[: node.attr[0] if node.op is _LOOP else 1]:
+            for _ in closed_by(node):
                 inner = blocks.pop()
                 blocks[-1].cycles += _loop_cycles(inner, capabilities, scalar=scalar)
         elif node.op is _SPECIAL:

@@ -1,9 +1,6 @@
 """Numbers as small integers: value = (integer - zero point) * scale."""
 
-import onnx
-
 from compiler.frontend import graph
-from compiler.frontend.dtypes import as_dtype
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import linalg, movement
 from compiler.frontend.graph import Value
@@ -29,11 +26,6 @@ def _fitted(call: Call, factor: Value, x: Value) -> Value:
     return graph.shrink(wide, tuple(bounds))
 
 
-def _output_dtype(call: Call, default: DType) -> DType:
-    code = call.attribute("output_dtype", 0)
-    return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code)) if code else default
-
-
 def _rounded(x: Value, zero: Value | None, dtype: DType) -> Value:
     """Rounded to the nearest integer, moved by the zero point, kept in the range of `dtype`."""
     whole = ew.round_(graph.cast(x, FLOAT32))
@@ -43,11 +35,10 @@ def _rounded(x: Value, zero: Value | None, dtype: DType) -> Value:
 
 def _quantize(call: Call) -> Value:
     x, zero = call.value(0), call.optional(2)
-    dtype = _output_dtype(call, UINT8) if zero is None else zero.dtype
-    precision = call.attribute("precision", 0)
+    dtype = call.dtype("output_dtype", UINT8) if zero is None else zero.dtype
     scale = _fitted(call, call.value(1), x)
-    if precision:
-        wide = as_dtype(onnx.helper.tensor_dtype_to_np_dtype(precision))
+    if call.attribute("precision", 0):
+        wide = call.dtype("precision")
         x, scale = graph.cast(x, wide), graph.cast(scale, wide)
     if not x.dtype.is_float:
         x = graph.cast(x, scale.dtype)
@@ -61,7 +52,7 @@ def _dequantize(call: Call) -> Value:
     if zero is not None:
         number = ew.subtract(number, graph.cast(_fitted(call, zero, x), FLOAT32))
     product = ew.multiply(number, graph.cast(_fitted(call, scale, x), FLOAT32))
-    return graph.cast(product, _output_dtype(call, scale.dtype))
+    return graph.cast(product, call.dtype("output_dtype", scale.dtype))
 
 
 def _centred(x: Value, zero: Value | None, axis: int) -> Value:

@@ -4,10 +4,8 @@ They are not those of other runtimes, which ONNX leaves free. Without a seed the
 """
 
 import numpy as np
-import onnx
 
 from compiler.frontend import graph
-from compiler.frontend.dtypes import as_dtype
 from compiler.frontend.functions import elementwise as ew
 from compiler.frontend.functions import random
 from compiler.frontend.graph import Shape, Value
@@ -19,11 +17,6 @@ def _seed(call: Call) -> int:
     """ONNX's seeds are float32: their bits count."""
     number = np.float32(call.attribute("seed", 0.0))
     return int(number.view(np.uint32))
-
-
-def _dtype(call: Call, default: DType) -> DType:
-    code = call.attribute("dtype", 0)
-    return as_dtype(onnx.helper.tensor_dtype_to_np_dtype(code)) if code else default
 
 
 def _uniform(call: Call, shape: Shape, dtype: DType) -> Value:
@@ -38,27 +31,27 @@ def _normal(call: Call, shape: Shape, dtype: DType) -> Value:
 
 
 def _random_uniform(call: Call) -> Value:
-    return _uniform(call, tuple(call.attribute("shape", ())), _dtype(call, FLOAT32))
+    return _uniform(call, tuple(call.attribute("shape", ())), call.dtype("dtype", FLOAT32))
 
 
 def _random_normal(call: Call) -> Value:
-    return _normal(call, tuple(call.attribute("shape", ())), _dtype(call, FLOAT32))
+    return _normal(call, tuple(call.attribute("shape", ())), call.dtype("dtype", FLOAT32))
 
 
 def _uniform_like(call: Call) -> Value:
     x = call.value(0)
-    return _uniform(call, x.shape, _dtype(call, x.dtype))
+    return _uniform(call, x.shape, call.dtype("dtype", x.dtype))
 
 
 def _normal_like(call: Call) -> Value:
     x = call.value(0)
-    return _normal(call, x.shape, _dtype(call, x.dtype))
+    return _normal(call, x.shape, call.dtype("dtype", x.dtype))
 
 
 def _bernoulli(call: Call) -> Value:
     x = call.value(0)
     drawn = random.rand(x.shape, seed=_seed(call), dtype=FLOAT32, device=call.device)
-    return graph.cast(ew.less(drawn, graph.cast(x, FLOAT32)), _dtype(call, x.dtype))
+    return graph.cast(ew.less(drawn, graph.cast(x, FLOAT32)), call.dtype("dtype", x.dtype))
 
 
 def _dropout(call: Call) -> tuple[Value, ...]:
