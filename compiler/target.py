@@ -156,6 +156,19 @@ PROFILES: tuple[Target, ...] = (
         "adreno",
         replace(_DISCRETE, wave=64, float16=True, float16_math=True, float64=False),
     ),
+    # Apple's GPUs from the family 7 on, which no driver here reaches
+    Target(
+        "metal",
+        "apple7",
+        replace(
+            _WORK_GROUPS,
+            vector_widths=(4, 2),
+            float16=True,
+            float16_math=True,
+            float64=False,
+            tensor_cores=("apple.simdgroup8x8.f16", "apple.simdgroup8x8.f32"),
+        ),
+    ),
 )
 
 

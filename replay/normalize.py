@@ -124,17 +124,19 @@ def _llvm_named(line: str, text: _Text) -> str:
     return _LLVM_NAME.sub(lambda name: text.names.get(name[0], name[0]), line)
 
 
-# --- OpenCL C ---
+# --- OpenCL C and Metal ---
 
 _C_TYPE = (
-    r"(?:(?:const|__private|__local|local|unsigned|volatile)\s+)*"
+    r"(?:(?:const|__private|__local|local|threadgroup|constant|unsigned|volatile)\s+)*"
     r"(?:bool|char|uchar|short|ushort|int|uint|long|ulong|size_t|half|float|double)\d*"
 )
 _C_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _C_FUNCTION = re.compile(r"\bvoid\s+([A-Za-z_]\w*)\s*\(")
 _C_VALUE = re.compile(rf"^(\s*)({_C_TYPE})\s+([A-Za-z_]\w*)(\s*=\s*)(.*;)$")
 _C_DECLARED = re.compile(rf"\b(?:{_C_TYPE})\s+([A-Za-z_]\w*)\s*(?=[=;\[,)])")
-_C_POINTER = re.compile(r"\*\s*(?:(?:restrict|const|volatile)\s+)*([A-Za-z_]\w*)\s*[,)]")
+_C_POINTER = re.compile(
+    r"(?:\*\s*(?:(?:restrict|const|volatile)\s+)*(?=\w+\s*(?:[,)]|\[\[))|&(?=\w+\s*\[\[))([A-Za-z_]\w*)"
+)
 _C_ASSIGNED = re.compile(
     r"(?<![\w.])([A-Za-z_]\w*)\s*(?:\[[^]]*\]|\.\w+)?\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)"
 )
@@ -199,4 +201,5 @@ def _c_named(line: str, text: _Text) -> str:
 LANGUAGES: dict[str, Callable[[str], str]] = {
     "llvm": _canonical_llvm,
     "opencl": _canonical_c,
+    "metal": _canonical_c,
 }

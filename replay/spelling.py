@@ -21,11 +21,11 @@ def are_one_program(old: str, new: str, backend: str) -> bool:
     return before is not None and before == tokens(new)
 
 
-# --- OpenCL C: the preprocessing tokens of C99 6.4, by the longest match ---
+# --- OpenCL C and Metal: the preprocessing tokens of C99 6.4, by the longest match ---
 
 _C_TOKEN = re.compile(
     r"""
-    (?P<pragma> ^[ \t]*\#pragma\b[^\n]* )
+    (?P<directive> ^[ \t]*\#(?:pragma|include)\b[^\n]* )
   | (?P<blank> \n | [ \t\v\f\r]+ | //[^\n]* | /\*.*?\*/ )
   | (?P<token>
         (?: L | u8? | U )? (?: "[^"\n]*" | '[^'\n]*' )
@@ -39,11 +39,11 @@ _C_TOKEN = re.compile(
 )
 # Spliced lines and escapes, trigraphs, the number of a line, a digraph that begins a directive
 _C_UNSURE = ("\\", "??", "__LINE__", "%:")
-_C_LONE = ('"', "'", "#")  # quotes that never end; directives other than pragmas
+_C_LONE = ('"', "'", "#")  # quotes that never end; directives other than those two
 
 
 def _c_tokens(source: str) -> Tokens | None:
-    """The tokens, each pragma as one with its line; None where layout may mean more."""
+    """The tokens, each pragma or include as one with its line; None where layout may mean more."""
     if any(text in source for text in _C_UNSURE):
         return None
     found: list[str] = []
@@ -51,7 +51,7 @@ def _c_tokens(source: str) -> Tokens | None:
         text = match[0]
         if match.lastgroup == "token":
             found.append(text)
-        elif match.lastgroup == "pragma":
+        elif match.lastgroup == "directive":
             found.append(" ".join(text.split()))
             if "/*" in text:
                 return None  # a comment that may go on in the next line
@@ -81,4 +81,5 @@ def _llvm_tokens(source: str) -> Tokens | None:
 LANGUAGES: dict[str, Callable[[str], Tokens | None]] = {
     "llvm": _llvm_tokens,
     "opencl": _c_tokens,
+    "metal": _c_tokens,
 }

@@ -18,6 +18,7 @@ from compiler.backends.base import (
 from compiler.backends.describe import arguments_of, launch_of
 from compiler.backends.llvm import BACKEND as LLVM
 from compiler.backends.memory import copied
+from compiler.backends.metal import BACKEND as METAL
 from compiler.backends.opencl import BACKEND as OPENCL
 from compiler.backends.reference import BACKEND as REFERENCE
 from compiler.errors import OptionError
@@ -25,6 +26,7 @@ from compiler.errors import OptionError
 BACKENDS: tuple[Backend, ...] = (
     LLVM,
     OPENCL,
+    METAL,
     REFERENCE,
 )
 

@@ -1,11 +1,10 @@
 """A PROGRAM as statements of C, for languages like OpenCL C. To add one: its types and its own ops.
 
 A value that is used once is written where it is used, unless a store, a barrier or the edge of a
-block stands between: then a name keeps the order that the PROGRAM gives. No decision about
-arithmetic is taken here, except that signed integers wrap, which C leaves undefined.
+block stands between: then a name keeps the order that the PROGRAM gives.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 from weakref import proxy
@@ -13,8 +12,7 @@ from weakref import proxy
 from compiler.backends.describe import buffer_of
 from compiler.backends.names import Names
 from compiler.errors import BuildError
-from compiler.ir import BOOL, ELEMENTWISE, UINT32, UINT64, DType, Kind, Node, Op, acc_of, bounds
-from compiler.ir.bounds import full
+from compiler.ir import BOOL, ELEMENTWISE, DType, Node, Op, acc_of
 
 _ACC, _LOOP = Op.ACC, Op.LOOP
 
@@ -81,6 +79,10 @@ class Function:
     def operand(self, node: Node) -> Text:
         return self.text[node]
 
+    def vector(self, node: Node, lanes: str) -> str:
+        """A vector of the type of `node`."""
+        return self.dialect.vector_of(self.type(node), lanes)
+
     def say(self, statement: str) -> None:
         self.lines.append(f"{'  ' * self.depth}{statement}")
 
@@ -97,14 +99,32 @@ Handler: TypeAlias = Callable[[Function, Node], None]
 
 
 @dataclass(frozen=True, slots=True)
+class CoreCall:
+    """How one tensor core is spelled. `body` is given `a`, `b` and `c`, and ends by `return`."""
+
+    body: tuple[str, ...]
+    source: str  # where the spelling is documented
+    extension: str | None = None
+    attribute: str | None = None  # of the kernel
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """What a language adds to C."""
 
     backend: str
+    language: str
     type_name: Callable[[DType], str | None]  # None where it has no such type
     literal: Callable[[DType, float], str]
     is_opaque: Callable[[DType], bool]  # moved and bitcast, but not computed with
-    scalars: Mapping[Op, Handler]  # HANDLERS and what the language adds or says otherwise
+    bits_as: Callable[[str, str], str]  # the bits of a value as another type
+    vector_of: Callable[[str, str], str]  # a vector type of these lanes, or of one for all
+    convert: Callable[[str, str], str]  # a vector as another type, lane by lane
+    lanes: Callable[[Sequence[int]], str]  # what stands behind the dot of a vector
+    either: str  # of two comparisons of vectors
+    calls: Mapping[Op, str]  # math functions, of scalars and vectors
+    cores: Mapping[str, CoreCall]  # by the names of compiler.ir.CORES
+    scalars: Mapping[Op, Handler]  # STATEMENTS, SCALARS and what the language says otherwise
     vectors: Mapping[Op, Handler]  # every op that makes a vector
 
 
@@ -193,7 +213,7 @@ def define_read(function: Function, node: Node, element: str) -> None:
     if len(node.src) == 3:
         zero = function.dialect.literal(node.dtype.scalar, 0)
         if node.dtype.count > 1:
-            zero = f"({function.type(node)})({zero})"
+            zero = function.vector(node, zero)
         text = Text(f"{function.operand(node.src[2])} ? {text} : {zero}")
     function.define(node, text)
 
@@ -230,6 +250,12 @@ def result(function: Function, node: Node) -> None:
     function.text[node] = function.operand(acc_of(node))
 
 
+def call(function: Function, node: Node) -> None:
+    """A function of the language, over scalars or vectors."""
+    operands = ", ".join([function.operand(child).text for child in node.src])
+    function.define(node, Text(f"{function.dialect.calls[node.op]}({operands})", is_atom=True))
+
+
 def _if(function: Function, node: Node) -> None:
     function.say(f"if ({function.operand(node.src[0]).text}) {{")
     function.depth += 1
@@ -249,86 +275,7 @@ def _set(function: Function, node: Node) -> None:
     function.say(f"{function.operand(node.src[0])} = {function.operand(node.src[1]).text};")
 
 
-# --- arithmetic on scalars ---
-
-_INFIX: Mapping[Op, str] = {
-    Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.FDIV: "/", Op.IDIV: "/", Op.MOD: "%", Op.AND: "&",
-    Op.OR: "|", Op.XOR: "^", Op.SHL: "<<", Op.SHR: ">>", Op.LT: "<", Op.LE: "<=", Op.EQ: "==",
-    Op.NE: "!=",
-}  # fmt: skip
-_WRAPPING = frozenset((Op.ADD, Op.SUB, Op.MUL, Op.SHL))
-_BEYOND: Mapping[Op, str] = {Op.MAX: ">", Op.MIN: "<"}
-
-
-def is_proven(node: Node) -> bool:
-    """Whether the interval of an index shows that it does not wrap."""
-    return bounds(node) != full(node)
-
-
-def _infix(function: Function, node: Node) -> None:
-    sources = function.text
-    a, b = [sources[child] for child in node.src]
-    text = f"{a} {_INFIX[node.op]} {b}"
-    if node.op in _WRAPPING and node.dtype.is_int and not is_proven(node):
-        text = _wrapping(function, node, f"{a}", _INFIX[node.op], f"{b}")
-    function.define(node, _narrow(function, node, text))
-
-
-def _wrapping(function: Function, node: Node, a: str, sign: str, b: str) -> str:
-    """Modulo 2**bits: as unsigned numbers of 32 bits at least, where C defines it."""
-    dtype = node.dtype
-    if dtype.kind is Kind.UINT and dtype.bits >= 32:
-        return f"{a} {sign} {b}"
-    wide = function.type_name(UINT64 if dtype.bits == 64 else UINT32)
-    text = f"({wide}){a} {sign} ({wide}){b}"
-    return text if dtype.bits < 32 else f"({function.type(node)})({text})"
-
-
-def _narrow(function: Function, node: Node, text: str) -> Text:
-    """C computes in 32 bits at least: bring a result back to its 8 or 16 bits."""
-    if node.dtype.is_int and node.dtype.bits < 32:
-        return Text(f"({function.type(node)})({text})")
-    return Text(text)
-
-
-def _neg(function: Function, node: Node) -> None:
-    value = function.operand(node.src[0])
-    text = f"-{value}"
-    if node.dtype.is_int and not is_proven(node):
-        text = _wrapping(function, node, "0", "-", f"{value}")
-    function.define(node, _narrow(function, node, text))
-
-
-def _not(function: Function, node: Node) -> None:
-    sign = "!" if node.dtype is BOOL else "~"
-    function.define(node, _narrow(function, node, f"{sign}{function.operand(node.src[0])}"))
-
-
-def _extreme(function: Function, node: Node) -> None:
-    """max(a, b) is `a if a > b or a != a else b`."""
-    a, b = [function.operand(child) for child in node.src]
-    first = f"{a} {_BEYOND[node.op]} {b}"
-    if node.dtype.is_float:
-        first += f" || {a} != {a}"
-    function.define(node, Text(f"({first}) ? {a} : {b}"))
-
-
-def _where(function: Function, node: Node) -> None:
-    cond, a, b = [function.operand(child) for child in node.src]
-    function.define(node, Text(f"{cond} ? {a} : {b}"))
-
-
-def _cast(function: Function, node: Node) -> None:
-    value, origin = function.operand(node.src[0]), node.src[0].dtype
-    if node.dtype is BOOL and origin is not BOOL:
-        text = Text(f"{value} != {function.dialect.literal(origin, 0)}")
-    else:
-        text = Text(f"({function.type(node)}){value}")
-    function.define(node, text)
-
-
-HANDLERS: Mapping[Op, Handler] = {
-    **dict.fromkeys(_INFIX, _infix),
+STATEMENTS: Mapping[Op, Handler] = {
     Op.BUFFER: parameter,
     Op.VAR: parameter,
     Op.CONST: _const,
@@ -343,10 +290,4 @@ HANDLERS: Mapping[Op, Handler] = {
     Op.LOOP: _loop,
     Op.IF: _if,
     Op.ENDIF: _close,
-    Op.NEG: _neg,
-    Op.NOT: _not,
-    Op.MAX: _extreme,
-    Op.MIN: _extreme,
-    Op.WHERE: _where,
-    Op.CAST: _cast,
 }

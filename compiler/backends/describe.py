@@ -1,5 +1,8 @@
 """What a kernel takes and how it is launched, read off its IR."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from compiler.backends.base import Argument, Launch, Role
 from compiler.ir import ARRAYS, AxisKind, Node, Op, Size, closed_by, intern, toposort
 
@@ -44,6 +47,16 @@ def _role(read: bool, written: bool) -> Role:  # noqa: FBT001  # two bits of a t
     if not written:
         return Role.INPUT
     return Role.INOUT if read else Role.OUTPUT
+
+
+@lru_cache(maxsize=4)  # asked once for the kernel and once for each of its indices
+def group_size(program: Node) -> Mapping[str, int]:
+    """Work items of a group in each dimension that has a local index: {"0": 16}."""
+    return {
+        node.attr[0][-1]: int(node.src[0].value)
+        for node in program.src
+        if node.op is _SPECIAL and node.attr[0].startswith("local")
+    }
 
 
 def launch_of(program: Node) -> Launch:

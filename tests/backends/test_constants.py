@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.backends.llvm.types import literal as llvm_literal
-from compiler.backends.opencl.types import literal_writer
+from compiler.backends.opencl.render import WITHOUT_HALF
 from compiler.ir import (
     BFLOAT16,
     BOOL,
@@ -111,7 +111,7 @@ def test_operands_that_are_extreme_constants_keep_their_dtype(runner, code, same
     ],
 )
 def test_opencl_spells_a_constant(dtype, value, text):
-    assert literal_writer(has_half=False)(dtype, value) == text
+    assert WITHOUT_HALF.literal(dtype, value) == text
 
 
 @pytest.mark.parametrize(

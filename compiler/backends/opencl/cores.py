@@ -1,29 +1,15 @@
-"""Tensor cores of GPUs in OpenCL C: a function for each core. To add one: a line in CALLS.
+"""Tensor cores of GPUs in OpenCL C: a function for each core. To add one: a line in CORE_CALLS.
 
 Fragments arrive as vectors, their elements in the order of the core's layouts; numbers of 16 bits
 may be `ushort` or `half`. What is called belongs to the vendor's compiler, not to OpenCL.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from compiler.backends.c_like import Function, Text
-from compiler.ir import DType, Node, Op
-
-_WMMA = Op.WMMA
+from compiler.backends.c_like import CoreCall
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How one core is spelled. `body` is given `a`, `b` and `c`, and ends with a `return`."""
-
-    body: tuple[str, ...]
-    source: str  # where the spelling is documented
-    extension: str | None = None
-    attribute: str | None = None  # of the kernel
-
-
-def _mma(shape: str, kind: str, a: int, b: int) -> Call:
+def _mma(shape: str, kind: str, a: int, b: int) -> CoreCall:
     """PTX in an asm statement: registers of 32 bits, as the layouts number them."""
     results, left, right = [
         "{" + ", ".join([f"%{n}" for n in range(start, start + count)]) + "}"
@@ -32,7 +18,7 @@ def _mma(shape: str, kind: str, a: int, b: int) -> Call:
     outputs = ", ".join([f'"+f"(c{n})' for n in range(4)])
     inputs = [f'"r"({name}.s{n})' for name, count in (("x", a), ("y", b)) for n in range(count)]
     text = f"mma.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32"
-    return Call(
+    return CoreCall(
         (
             f"const uint{a} x = as_uint{a}(a);",
             f"const uint{b} y = as_uint{b}(b);",
@@ -46,15 +32,15 @@ def _mma(shape: str, kind: str, a: int, b: int) -> Call:
     )
 
 
-def _amd(function: str, operand: str, more: str = "") -> Call:
+def _amd(function: str, operand: str, more: str = "") -> CoreCall:
     """A builtin of the compiler that AMD's drivers share with LLVM."""
     given = f"as_{operand}(a), as_{operand}(b), c{more}"
-    return Call((f"return __builtin_amdgcn_{function}({given});",), "LLVM, BuiltinsAMDGPU.def")
+    return CoreCall((f"return __builtin_amdgcn_{function}({given});",), "LLVM, BuiltinsAMDGPU.def")
 
 
-def _dpas(kind: str) -> Call:
+def _dpas(kind: str) -> CoreCall:
     function = f"intel_sub_group_{kind}_{kind}_matrix_mad_k16"
-    return Call(
+    return CoreCall(
         (f"return {function}(as_int8(a), as_int8(b), c);",),
         "cl_intel_subgroup_matrix_multiply_accumulate, revision 1, sub-groups of 8",
         "cl_intel_subgroup_matrix_multiply_accumulate",
@@ -63,7 +49,7 @@ def _dpas(kind: str) -> Call:
 
 
 _NO_MORE = ", 0, 0, 0"  # of MFMA: no broadcast of a, no permutation of b
-CALLS: Mapping[str, Call] = {
+CORE_CALLS: Mapping[str, CoreCall] = {
     "nvidia.m16n8k16.f16": _mma("m16n8k16", "f16", 4, 2),
     "nvidia.m16n8k16.bf16": _mma("m16n8k16", "bf16", 4, 2),
     "nvidia.m16n8k8.tf32": _mma("m16n8k8", "tf32", 4, 2),
@@ -74,33 +60,3 @@ CALLS: Mapping[str, Call] = {
     "intel.dpas8x8x16.f16": _dpas("f16"),
     "intel.dpas8x8x16.bf16": _dpas("bf16"),
 }
-
-
-def wmma(function: Function, node: Node) -> None:
-    """One product of a core, added to the total so far."""
-    if node.attr[0] not in CALLS:
-        raise function.refuse(node, f"core {node.attr[0]} has no spelling in OpenCL C")
-    operands = ", ".join([function.operand(child).text for child in node.src])
-    function.define(node, Text(f"{_symbol(node.attr[0])}({operands})", is_atom=True))
-
-
-def called(program: Node) -> dict[str, Node]:
-    """The cores of a program that have a spelling, by name, each with the first of its products."""
-    found: dict[str, Node] = {}
-    for node in program.src:
-        if node.op is _WMMA and node.attr[0] in CALLS:
-            found.setdefault(node.attr[0], node)
-    return found
-
-
-def function_of(node: Node, type_name: Callable[[DType], str | None]) -> str:
-    """The function that the products of a core call."""
-    parameters = [
-        f"{type_name(child.dtype)} {letter}" for child, letter in zip(node.src, "abc", strict=True)
-    ]
-    head = f"static {type_name(node.dtype)} {_symbol(node.attr[0])}({', '.join(parameters)}) {{"
-    return "\n".join([head, *[f"  {line}" for line in CALLS[node.attr[0]].body], "}"])
-
-
-def _symbol(core: str) -> str:
-    return core.replace(".", "_")

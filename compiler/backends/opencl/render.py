@@ -1,26 +1,44 @@
 """A PROGRAM as one OpenCL C 1.2 kernel. Hardware indices are its outer loops."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from compiler.backends.base import Argument
+from compiler.backends.c_cores import called, function_of
 from compiler.backends.c_like import Dialect, write_body
+from compiler.backends.c_types import literal_writer, memory_type, type_namer
+from compiler.backends.describe import group_size
 from compiler.backends.names import Names
-from compiler.backends.opencl.cores import CALLS, called, function_of
-from compiler.backends.opencl.ops import SCALAR_HANDLERS, group_size
-from compiler.backends.opencl.types import literal_writer, memory_type, type_namer
+from compiler.backends.opencl.cores import CORE_CALLS
+from compiler.backends.opencl.ops import CALLS, SCALAR_HANDLERS
 from compiler.backends.opencl.vectors import VECTOR_HANDLERS
 from compiler.ir import BFLOAT16, FLOAT16, FLOAT64, DType, Node, Op
 from compiler.target import Target
 
 
+def _bits_as(kind: str, value: str) -> str:
+    return f"as_{kind}({value})"
+
+
+def _lanes(numbers: Sequence[int]) -> str:
+    return "s" + "".join([f"{number:x}" for number in numbers])
+
+
 def _dialect(*, has_half: bool) -> Dialect:
     return Dialect(
         "opencl",
-        type_namer(has_half=has_half),
-        literal_writer(has_half=has_half),
-        lambda dtype: dtype is BFLOAT16 or (dtype is FLOAT16 and not has_half),
-        SCALAR_HANDLERS,
-        VECTOR_HANDLERS,
+        "OpenCL C",
+        type_name=type_namer((2, 3, 4, 8, 16), has_half=has_half),
+        literal=literal_writer(_bits_as, has_half=has_half),
+        is_opaque=lambda dtype: dtype is BFLOAT16 or (dtype is FLOAT16 and not has_half),
+        bits_as=_bits_as,
+        vector_of=lambda kind, lanes: f"({kind})({lanes})",
+        convert=lambda kind, value: f"convert_{kind}({value})",
+        lanes=_lanes,
+        either="|",
+        calls=CALLS,
+        cores=CORE_CALLS,
+        scalars=SCALAR_HANDLERS,
+        vectors=VECTOR_HANDLERS,
     )
 
 
@@ -38,8 +56,8 @@ def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Ta
     names, signature = _parameters(arguments, stored, has_half=has_half, has_images=has_images)
     dialect = WITH_HALF if has_half else WITHOUT_HALF
     body = write_body(program, name, dialect, names)
-    cores = called(program)
-    functions = [function_of(node, dialect.type_name) for node in cores.values()]
+    cores = called(program, dialect)
+    functions = [function_of(node, dialect) for node in cores.values()]
     head = f"__kernel {_attributes(program, cores)}void {name}({', '.join(signature)}) {{"
     pragmas = [*_pragmas(program, arguments, has_half=has_half), *_extensions(cores)]
     return "\n".join([*pragmas, *functions, head, body, "}", ""])
@@ -50,13 +68,13 @@ def _attributes(program: Node, cores: Iterable[str]) -> str:
     group = group_size(program)
     size = ", ".join([str(group.get(dimension, 1)) for dimension in "012"])
     found = [f"__attribute__((reqd_work_group_size({size})))"] if group else []
-    needed = [CALLS[core].attribute for core in cores]
+    needed = [CORE_CALLS[core].attribute for core in cores]
     found += dict.fromkeys([attribute for attribute in needed if attribute is not None])
     return "".join([f"{attribute} " for attribute in found])
 
 
 def _extensions(cores: Iterable[str]) -> list[str]:
-    needed = [CALLS[core].extension for core in cores]
+    needed = [CORE_CALLS[core].extension for core in cores]
     named = dict.fromkeys([extension for extension in needed if extension is not None])
     return [f"#pragma OPENCL EXTENSION {name} : enable" for name in named]
 

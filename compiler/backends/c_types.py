@@ -1,34 +1,37 @@
-"""Types and constants in the spelling of OpenCL C 1.2.
+"""Types and constants of languages like OpenCL C 1.2.
 
 A 16-bit float that the device cannot compute with is a ushort: its bits, moved and bitcast.
 """
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from compiler.ir import BFLOAT16, BOOL, DType, Kind
+from compiler.ir import BFLOAT16, BOOL, FLOAT64, DType, Kind
 
 _SCALARS: Mapping[str, str] = {
     "bool": "bool", "int8": "char", "int16": "short", "int32": "int", "int64": "long",
     "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong", "float16": "half",
     "bfloat16": "ushort", "float32": "float", "float64": "double",
 }  # fmt: skip
-LANES = (2, 3, 4, 8, 16)
 _SHORT = 8  # characters of a decimal constant; longer ones are exact and no shorter in hexadecimal
 
 
-def type_namer(*, has_half: bool) -> Callable[[DType], str | None]:
-    """The type of a value in a register, None where OpenCL has none: bool vectors, 5 lanes."""
+def type_namer(
+    lanes: Sequence[int], *, has_half: bool, has_double: bool = True
+) -> Callable[[DType], str | None]:
+    """The type of a value in a register, None where there is none: bool vectors, 5 lanes."""
 
     @cache
     def type_name(dtype: DType) -> str | None:
         scalar = dtype.scalar
+        if scalar is FLOAT64 and not has_double:
+            return None
         name = _SCALARS[scalar.name] if has_half or scalar.bits != 16 else _bits_name(scalar)
         if dtype.count == 1:
             return name
-        return None if scalar is BOOL or dtype.count not in LANES else f"{name}{dtype.count}"
+        return None if scalar is BOOL or dtype.count not in lanes else f"{name}{dtype.count}"
 
     return type_name
 
@@ -44,8 +47,10 @@ def memory_type(dtype: DType, *, has_half: bool) -> str:
     return _bits_name(dtype) if dtype.bits == 16 and not has_half else _SCALARS[dtype.name]
 
 
-def literal_writer(*, has_half: bool) -> Callable[[DType, float], str]:
-    """Constants that need no parentheses around them."""
+def literal_writer(
+    bits_as: Callable[[str, str], str], *, has_half: bool
+) -> Callable[[DType, float], str]:
+    """Constants that need no parentheses around them. `bits_as` is the dialect's."""
 
     def literal(dtype: DType, value: float) -> str:
         if dtype.kind is Kind.BOOL:
@@ -54,6 +59,8 @@ def literal_writer(*, has_half: bool) -> Callable[[DType, float], str]:
             return _integer(dtype, int(value))
         if dtype is BFLOAT16 or (dtype.bits == 16 and not has_half):
             return str(_half_bits(dtype, value))
+        if math.isnan(value):
+            return bits_as(*_NANS[dtype.bits])
         return _float(dtype, float(value))
 
     return literal
@@ -69,13 +76,14 @@ def _integer(dtype: DType, value: int) -> str:
     return f"({value}{suffix})" if value < 0 else f"{value}{suffix}"
 
 
-_NANS = {16: "as_half((ushort)0x7e00)", 32: "as_float(0x7fc00000u)",
-         64: "as_double(0x7ff8000000000000UL)"}  # fmt: skip
+_NANS = {
+    16: ("half", "(ushort)0x7e00"),
+    32: ("float", "0x7fc00000u"),
+    64: ("double", "0x7ff8000000000000UL"),
+}
 
 
 def _float(dtype: DType, value: float) -> str:
-    if math.isnan(value):
-        return _NANS[dtype.bits]
     suffix = "" if dtype.bits == 64 else "f"
     text = "INFINITY" if math.isinf(value) else _digits(abs(value)) + suffix
     cast = {16: "(half)", 64: "(double)"}.get(dtype.bits, "") if math.isinf(value) else ""
