@@ -151,5 +151,21 @@ def test_shadowed_names_are_compared_by_letters():
     assert not is_renamed(shadowed, shadowed.replace("g0", "id"), "opencl")
 
 
+METAL = """kernel void k(device float *data0 [[buffer(0)]], constant int &v_n [[buffer(1)]]) {
+  threadgroup float part[16];
+  float va = data0[0] - data0[v_n];
+  float vb = data0[1];
+  data0[2] = va - vb;
+}
+"""
+
+
+def test_names_of_metal_may_change_and_operands_may_not():
+    for before, after in (("data0", "data9"), ("v_n", "v_m"), ("part", "lds"), ("va", "vc")):
+        assert is_renamed(METAL, METAL.replace(before, after), "metal")
+    for before, after in (("va - vb", "vb - va"), ("- data0[v_n]", "- data0[2]"), ("16", "8")):
+        assert not is_renamed(METAL, METAL.replace(before, after), "metal")
+
+
 def test_an_unknown_language_is_compared_by_letters():
     assert not is_renamed("a", "b", "ptx")

@@ -64,6 +64,12 @@ def test_other_tokens_of_c_make_another_program(before, after):
     assert not are_one_program(C, replaced(C, before, after), "opencl")
 
 
+def test_an_include_is_one_directive_with_its_line():
+    source = "#include <metal_stdlib>\n" + C
+    assert are_one_program(source, replaced(source, " + ", "+"), "metal")
+    assert not are_one_program(source, replaced(source, "stdlib>\n", "stdlib>"), "metal")
+
+
 @pytest.mark.parametrize(
     "line",
     [
