@@ -22,9 +22,11 @@ from typing import IO, Generic, TypeVar
 
 import msgspec
 
+from replay.bytecode import drop_stale
 from replay.errors import WorkerError
 from replay.patience import starved_s
 from replay.scratch import scratch_directory
+from replay.tree import ROOT
 from replay.wire import (
     WIRE,
     Message,
@@ -104,6 +106,8 @@ def dispatch(first: Job[T], others: Iterator[Job[T]], crew: Crew) -> Iterator[tu
 
     `others` may end and go on: it is asked again after every reply.
     """
+    for root in crew.paths or (Path(ROOT),):
+        drop_stale(root / "compiler")
     with scratch_directory("workers") as directory:
         dispatcher = _Dispatcher(first, others, crew, directory)
         with closing(dispatcher):

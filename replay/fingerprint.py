@@ -1,23 +1,22 @@
 """What need not be compiled again: records that were `same` under code that has not changed since.
 
-A fingerprint covers every module and data file of the compiler that could change a backend's
-sources: all but the frontend and the other backends; and of the libraries those that this backend
-could use. Comments, docstrings and layout do not count. What is remembered lies in the user's
-cache, by corpus, and counts only with its fingerprint. Records are known by the digest of their
-bytes, so that one which is known need not be decoded.
+A fingerprint covers all that could change a backend's sources: every module and data file that its
+compiles could come to, the libraries that those import, the variables of the environment that they
+name (reach.py). Comments, docstrings and layout do not count, unless code reads them. What is
+remembered lies in the user's cache, by corpus, and counts only with its fingerprint. Records are
+known by the digest of their bytes, so that one which is known need not be decoded.
 """
 
-import ast
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from types import CodeType
 
 import msgspec
 
 from corpus import Stored
+from replay.reach import SourceFile, Tree, digest_of, files_of
 from replay.recompile import Mode
 from replay.shard import WHOLE, Shard
 from replay.toolchain import toolchain
@@ -33,23 +32,6 @@ _OURS = (
     "recompile.py",
     "records.py",
     "subject.py",
-)
-_ASIDE = ("frontend/", "onnx/", "explain/", "onnx.py", "explain.py")  # ask, and answer nothing
-_LIBRARY_OF = {"llvmlite": "llvm", "pyopencl": "opencl"}  # others matter to every backend
-# Of a code object: all that is executed, and not where it stands.
-_PARTS = (
-    "co_name",
-    "co_argcount",
-    "co_posonlyargcount",
-    "co_kwonlyargcount",
-    "co_flags",
-    "co_code",
-    "co_consts",
-    "co_names",
-    "co_varnames",
-    "co_freevars",
-    "co_cellvars",
-    "co_exceptiontable",
 )
 _KEPT = 12  # tables of one corpus, each of a backend and mode: some branches, and a copy
 
@@ -75,10 +57,11 @@ class _Table(msgspec.Struct):
 
 
 class _Cache(msgspec.Struct):
-    """The file: normalised digests by raw digest, and tables by fingerprint, newest last."""
+    """The file: sources by raw digest, tables by fingerprint, newest last, and digests of trees."""
 
-    normalized: dict[str, str] = {}
+    sources: dict[str, SourceFile] = {}
     tables: dict[str, _Table] = {}
+    started: list[str] = []  # trees of which workers have been started, newest last
 
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -89,49 +72,51 @@ _decode_records = msgspec.msgpack.Decoder(dict[str, Known]).decode
 class Fingerprints:
     """Names all that could change what the backends of a compiler answer."""
 
-    def __init__(self, compiler: Path, mode: Mode, normalized: dict[str, str]) -> None:
-        self._compiler = compiler
+    def __init__(self, tree: Tree, mode: Mode, environ: Mapping[str, str]) -> None:
+        self._tree = tree
         self._mode = mode
-        self._normalized = normalized  # digests of sources seen before; the caller's, and added to
+        self._environ = environ
         self._found: dict[str, str] = {}
 
     def of(self, backend: str) -> str:
         """Name all that could change the sources of a backend."""
         if backend not in self._found:
-            parts = {**_libraries(backend), "backend": backend, "mode": self._mode.value}
-            others = _other_backends(self.files, backend)
-            for name, digest in self.files.items():
-                if not name.startswith((*_ASIDE, *others)):
-                    parts[name] = digest
-            self._found[backend] = sha256(_encode(parts)).hexdigest()
+            reached = self._tree.reached_by(backend)
+            named = {*reached.variables, *filter(_is_of_python, self._environ)}
+            self._found[backend] = digest_of(
+                {
+                    "backend": backend,
+                    "mode": self._mode.value,
+                    "files": reached.files,
+                    "ours": self._ours,
+                    "libraries": toolchain(reached.libraries),
+                    "environ": {n: self._environ[n] for n in named if n in self._environ},
+                }
+            )
         return self._found[backend]
 
     @cached_property
-    def files(self) -> Mapping[str, str]:
-        """Digests of all files of the compiler, and of ours that ask it, by relative name."""
+    def _ours(self) -> Mapping[str, str]:
+        """Digests of our own files that ask the compiler and compare its answers."""
         here = Path(__file__).parent
-        ours = {f"replay/{name}": self._digest(str(here / name)) for name in _OURS}
-        return {name: self._digest(path) for name, path in _files(self._compiler)} | ours
+        return {name: self._tree.read(str(here / name)).digest for name in _OURS}
 
-    def _digest(self, path: str) -> str:
-        with open(path, "rb") as file:
-            data = file.read()
-        raw = sha256(data).hexdigest()
-        if not path.endswith(".py"):
-            return raw
-        if raw not in self._normalized:
-            self._normalized[raw] = normalized_digest(data)
-        return self._normalized[raw]
+
+def _is_of_python(variable: str) -> bool:
+    """Whether it could change what Python does in a worker, which has a hash seed of its own."""
+    return variable.startswith("PYTHON") and variable != "PYTHONHASHSEED"
 
 
 class Memory:
     """Knows which records need no compile. Owned by one replay; `save` writes what it learned."""
 
-    def __init__(self, path: Path, compiler: Path, mode: Mode) -> None:
+    def __init__(self, path: Path, compiler: Path, mode: Mode, environ: Mapping[str, str]) -> None:
         self._path = path
         self._cache = _load(path)
-        self._normalized_before = len(self._cache.normalized)
-        self.fingerprints = Fingerprints(compiler, mode, self._cache.normalized)
+        self._sources_before = len(self._cache.sources)
+        self._tree = Tree(compiler, self._cache.sources)
+        self._is_started = False
+        self.fingerprints = Fingerprints(self._tree, mode, environ)
         self._known: dict[str, Known] = {}
         self._learned: dict[str, dict[str, Known]] = {}  # by backend
         self._forgotten: set[str] = set()  # only asked
@@ -167,6 +152,14 @@ class Memory:
             digest, record.name or "?", f"{backend}/{profile}", record.provenance.test_id
         )
 
+    def has_started(self) -> bool:
+        """Whether a worker was ever started on just this tree: if not, it may not even import."""
+        return self._tree.digest in self._cache.started
+
+    def note_start(self) -> None:
+        """Remember that workers start on this tree."""
+        self._is_started = True
+
     def settle(self, file: bytes) -> None:
         """Remember that all records of the corpus that has these bytes are `same`."""
         self._file = file
@@ -178,12 +171,25 @@ class Memory:
     def save(self) -> None:
         """Write the cache; a place that cannot be written costs the next replay time, no more."""
         names = {backend: self.fingerprints.of(backend) for backend in self._backends()}
-        is_more = len(self._cache.normalized) > self._normalized_before
+        is_more = len(self._cache.sources) > self._sources_before or self._is_started
         if not (self._learned or self._forgotten or self._file or is_more):
             return
         cache = _load(self._path)  # anew: another replay may have saved since
-        cache.normalized |= self._cache.normalized
-        tables = cache.tables
+        cache.sources |= self._cache.sources
+        if self._learned or self._is_started:
+            older = [tree for tree in cache.started if tree != self._tree.digest]
+            cache.started = [*older[1 - _KEPT :], self._tree.digest]
+        self._save_tables(cache.tables, names)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            new = self._path.with_suffix(f".{os.getpid()}.new")  # another replay may save as well
+            new.write_bytes(msgspec.msgpack.encode(cache))
+            new.replace(self._path)
+        except OSError:
+            return
+
+    def _save_tables(self, tables: dict[str, _Table], names: Mapping[str, str]) -> None:
+        """Add what was learned, and take away what was forgotten; `names` are fingerprints."""
         for backend, learned in self._learned.items():
             before = tables.pop(names[backend], None)
             known = {} if before is None else _records(before)
@@ -196,57 +202,10 @@ class Memory:
             del tables[next(iter(tables))]
         for fingerprint, table in tables.items() if self._forgotten else ():
             tables[fingerprint] = _without(table, self._forgotten)
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            new = self._path.with_suffix(f".{os.getpid()}.new")  # another replay may save as well
-            new.write_bytes(msgspec.msgpack.encode(cache))
-            new.replace(self._path)
-        except OSError:
-            return
 
     def _backends(self) -> list[str]:
         """All that records of the corpus were looked up of, or learned."""
         return list(dict.fromkeys([*self._learned, *(table.backend for table in self._current)]))
-
-
-@lru_cache(maxsize=1024)
-def normalized_digest(source: bytes) -> str:
-    """The digest of what Python makes of a source: no comments, layout or docstrings."""
-    try:
-        tree = ast.parse(source)
-        _drop_docstrings(tree)
-        code = compile(tree, "", "exec", dont_inherit=True, optimize=0)
-    except (SyntaxError, ValueError):
-        return sha256(source).hexdigest()
-    return sha256(_meaning(code).encode(errors="surrogatepass")).hexdigest()
-
-
-def _drop_docstrings(block: ast.AST) -> None:
-    """Statements alone are visited: there is no docstring inside an expression."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        statements = getattr(block, name, None)
-        if not isinstance(statements, list):
-            continue
-        for statement in statements:
-            _drop_docstrings(statement)
-        first = statements[0] if statements else None
-        if (
-            isinstance(block, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            and isinstance(first, ast.Expr)
-            and isinstance(first.value, ast.Constant)
-        ):
-            statements[:1] = [] if len(statements) > 1 else [ast.copy_location(ast.Pass(), first)]
-
-
-def _meaning(value: object) -> str:
-    """Byte code without line numbers, and constants, as text that is the same in every process."""
-    if isinstance(value, tuple):
-        return f"({','.join(map(_meaning, value))})"
-    if isinstance(value, frozenset):
-        return f"{{{','.join(sorted(map(_meaning, value)))}}}"
-    if isinstance(value, CodeType):
-        return _meaning(tuple(getattr(value, name) for name in _PARTS))
-    return repr(value)
 
 
 def cache_path(
@@ -268,8 +227,8 @@ def identity_of(trees: Iterable[Path], how: tuple[str, ...]) -> str:
     it was asked to replay."""
     ours = Path(__file__).parents[1]
     roots = [*(tree / "compiler" for tree in trees), ours / "replay", ours / "corpus"]
-    digests = [_digest_of_file(path) for root in roots for _, path in _files(root)]
-    return sha256(_encode([digests, toolchain(), how])).hexdigest()
+    digests = [_digest_of_file(path) for root in roots for _, path in files_of(root)]
+    return digest_of([digests, toolchain(), how])
 
 
 def _digest_of_file(path: str) -> bytes:
@@ -295,28 +254,3 @@ def _without(table: _Table, forgotten: set[str]) -> _Table:
     known = _records(table)
     left = {key: known[key] for key in known if key not in forgotten}
     return _Table(table.backend, msgspec.Raw(_encode(left)))
-
-
-def _libraries(backend: str) -> dict[str, str]:
-    """Versions of what this backend could use, and of Python."""
-    found = toolchain()
-    return {name: found[name] for name in found if _LIBRARY_OF.get(name, backend) == backend}
-
-
-def _other_backends(files: Mapping[str, str], backend: str) -> tuple[str, ...]:
-    """The packages of all backends but one, as the names of their files begin."""
-    end = "/__init__.py"
-    packages = [name.removesuffix("__init__.py") for name in files if name.endswith(end)]
-    backends = [name for name in packages if name.startswith("backends/") and name.count("/") == 2]
-    return tuple(name for name in backends if name != f"backends/{backend}/")
-
-
-def _files(compiler: Path) -> Iterator[tuple[str, str]]:
-    """Relative names and paths of a compiler's files, in order; byte code is none of them."""
-    root = str(compiler)
-    for directory, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if name != "__pycache__")
-        below = directory[len(root) :].lstrip(os.sep)
-        for file in sorted(files):
-            if not file.endswith(".pyc"):
-                yield os.path.join(below, file), os.path.join(directory, file)

@@ -54,6 +54,16 @@ def call(record: KernelRecord, mode: Mode, detail: Detail = Detail.OUTPUT) -> Ca
     return Call("replay.recompile:recompile", _encode(Request(record, mode, detail)))
 
 
+def start() -> Call:
+    """The job that does nothing: a worker that takes it has imported the compiler."""
+    return Call("replay.recompile:started", b"")
+
+
+def started(payload: bytes) -> bytes:
+    """Answer that a worker is there."""
+    return payload
+
+
 def read(payload: bytes) -> Answer | Refused:
     """What such a job answered."""
     return _decode_answer(payload)

@@ -12,6 +12,7 @@ from importlib import import_module
 from corpus import RawItem, Stored, Unreadable, UnreadableError, decode_item, digest_of_body
 from replay.again import recheck
 from replay.artefact import Artefact
+from replay.errors import ReplayError
 from replay.fingerprint import Known, Memory
 from replay.journal import Entry, Phase
 from replay.judge import baseline_of, blank, result_of
@@ -28,7 +29,7 @@ from replay.plan import (
     jobs_of,
     key_of_raw,
 )
-from replay.recompile import read
+from replay.recompile import read, start
 from replay.subject import Detail, Refused
 from replay.timing import time_kernels
 from replay.wire import Done
@@ -152,6 +153,18 @@ def _compile(
         found.compiles += 1
         _judge(job, reply, plan, olds, found, stop)
         progress("compiling", len(found.results), source.count)
+    if plan.memory is not None and found.known and not found.compiles:
+        _start_once(plan, plan.memory)
+
+
+def _start_once(plan: Plan, memory: Memory) -> None:
+    """See that a compiler of which no record was asked can be imported: no answer is no proof."""
+    if memory.has_started():
+        return
+    for _, reply in plan.run_jobs([Job(None, start())], plan.crew):
+        if not isinstance(reply, Done):
+            raise ReplayError(f"the compiler cannot be started: {reply}")
+    memory.note_start()
 
 
 def _judge(

@@ -177,7 +177,7 @@ def _memory(request: Request, invocation: Invocation, tree: Path) -> Memory | No
         return None
     if request.subject is not None:
         return None  # the fingerprint is one of our compiler's code
-    return Memory(path, tree / "compiler", request.mode)
+    return Memory(path, tree / "compiler", request.mode, without_capture(invocation.environ))
 
 
 def _journal(request: Request, invocation: Invocation, trees: list[Path]) -> Journal | None:

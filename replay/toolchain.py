@@ -13,18 +13,20 @@ _METADATA = ("dist-info", "egg-info")
 _COMPARED = ("python", "machine", *LIBRARIES)  # the rest is known of open devices only
 
 
-def toolchain() -> dict[str, str]:
+def toolchain(libraries: tuple[str, ...] = LIBRARIES) -> dict[str, str]:
     """What this process would compile and run with."""
-    return toolchain_of(sys.path, platform.python_version(), os.uname().machine)
+    return toolchain_of(sys.path, platform.python_version(), os.uname().machine, libraries)
 
 
-def toolchain_of(path: Sequence[str], python: str, machine: str) -> dict[str, str]:
+def toolchain_of(
+    path: Sequence[str], python: str, machine: str, libraries: tuple[str, ...] = LIBRARIES
+) -> dict[str, str]:
     """What a process would compile and run with that searches `path` for its libraries."""
-    return {"python": python, "machine": machine, **_installed(tuple(path))}
+    return {"python": python, "machine": machine, **_installed(tuple(path), libraries)}
 
 
 @lru_cache(maxsize=64)
-def _installed(path: tuple[str, ...]) -> Mapping[str, str]:
+def _installed(path: tuple[str, ...], libraries: tuple[str, ...]) -> Mapping[str, str]:
     """Versions of libraries, read off the names of their metadata: importlib's way costs 25 ms."""
     found: dict[str, str] = {}
     origins: dict[str, tuple[str, bool]] = {}  # of each library: the first place, and if it says so
@@ -33,8 +35,9 @@ def _installed(path: tuple[str, ...]) -> Mapping[str, str]:
             names = sorted(os.listdir(directory or "."))
         except OSError:
             continue
-        here = dict(filter(None, map(_name_and_version, names)))
-        for name in LIBRARIES:
+        told = dict(filter(None, map(_name_and_version, names)))
+        here = {name: told[name] for name in libraries if name in told}
+        for name in libraries:
             if name in here:
                 found.setdefault(name, here[name])
             place = os.path.join(directory, name)
@@ -43,7 +46,7 @@ def _installed(path: tuple[str, ...]) -> Mapping[str, str]:
     for name, (place, is_told) in origins.items():
         if not is_told:
             found[name] = f"{found.get(name, 'unknown')}+copy.{_digest_of(place)}"
-    return {name: found[name] for name in LIBRARIES if name in found}
+    return {name: found[name] for name in libraries if name in found}
 
 
 def _name_and_version(entry: str) -> tuple[str, str] | None:
@@ -52,7 +55,7 @@ def _name_and_version(entry: str) -> tuple[str, str] | None:
     if not dot or kind not in _METADATA:
         return None
     name, _, version = stem.partition("-")
-    return (name, version.partition("-py")[0]) if name in LIBRARIES else None
+    return name, version.partition("-py")[0]
 
 
 def _digest_of(package: str) -> str:
