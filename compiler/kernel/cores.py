@@ -133,17 +133,21 @@ def _choices(kernel: Kernel, reduce: Node, a: Node, b: Node) -> Iterator[Choice]
             yield Choice(n, m, k)
 
 
-def slots(kernel: Kernel, load: Node) -> tuple[Axis, ...]:
-    """What tells the operands apart that a work-group holds of one LOAD, besides the tile."""
+def slots(kernel: Kernel, reduce: Node, operand: Node) -> tuple[Axis, ...]:
+    """What tells the values of an operand apart that a work-group holds, besides the tile.
+
+    In the padding of its terms an operand is 0, also where it does not move along them.
+    """
     assert kernel.tile is not None, "the kernel has a core"
-    moving = moving_axes(kernel, load)
+    padded = {root_origin(kernel, pad.origin) for pad in kernel.pads}
+    differs = {*moving_axes(kernel, load_of(operand)), *padded.intersection(reduce.attr[1])}
     others = [axis for axis in kernel.axes if axis.name not in kernel.tile.axes]
     return tuple(
         [
             axis
             for axis in others
             if axis.kind is AxisKind.LOCAL
-            or (axis.kind in _LANES and root_origin(kernel, axis.origin) in moving)
+            or (axis.kind in _LANES and root_origin(kernel, axis.origin) in differs)
         ]
     )
 
@@ -158,7 +162,7 @@ def emulation_bytes(kernel: Kernel) -> int:
         sides = factors(reduce, tile.core, tile.matching)
         assert sides is not None, "TC is legal"
         for side, axes in zip(sides, ("mk", "kn"), strict=True):
-            copies = prod([greatest(axis.size) for axis in slots(kernel, load_of(side))])
+            copies = prod([greatest(axis.size) for axis in slots(kernel, reduce, side)])
             elements = tile.core.size(axes[0]) * tile.core.size(axes[1])
             total += copies * elements * side.dtype.itemsize
     return total

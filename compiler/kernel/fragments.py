@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.ir import COPIES, VOID, AxisKind, Layout, Node, Op, const, intern
-from compiler.kernel.cores import Digit, Use, digits, factors, load_of, slots
+from compiler.kernel.cores import Digit, Use, digits, factors, slots
 from compiler.kernel.indexing import Indexer
-from compiler.kernel.kernel import Kernel, Tile, greatest
+from compiler.kernel.kernel import Kernel, Tile, greatest, reduces
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +147,23 @@ class Fragments:
         core = self.tile.core
         held = [(self._place_of(side, axis), core.size(axis)) for axis in side.axes]
         wanted = [(self._result_place(axis), core.size(axis)) for axis in side.axes]
-        apart = slots(self.kernel, load_of(side.operand))
+        apart = slots(self.kernel, reduce, side.operand)
         outer = [(self.ranges[axis.name], greatest(axis.size)) for axis in apart]
         size = 1
         for _, count in (*outer, *held):
             size *= count
-        name = f"{side.name}.{'.'.join(reduce.attr[1])}"
-        memory = intern(Op.LOCAL, value.dtype, (), (name, size))
+        memory = intern(Op.LOCAL, value.dtype, (), (self._array_name(reduce, side), size))
         src = (self._free(memory, loops), self._flat([*outer, *held]), value, *self._first(side))
         done = intern(Op.WRITE, VOID, src)
         if self.has_groups:
             done = intern(Op.BARRIER, VOID, (done,))
         arrived = intern(Op.AFTER, value.dtype, (memory, done))
         return intern(Op.READ, value.dtype, (arrived, self._flat([*outer, *wanted])))
+
+    def _array_name(self, reduce: Node, side: Side) -> str:
+        """a.r0 of the first sum, a1.r0 of the next: two sums may close the same axes."""
+        number = reduces(self.kernel).index(reduce)
+        return f"{side.name}{number or ''}.{'.'.join(reduce.attr[1])}"
 
     def _result_place(self, axis: str) -> Node:
         parts = [(self.ranges[name], 1 << bit) for name, bit in self._tile_axes(axis)]

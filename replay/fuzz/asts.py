@@ -249,7 +249,7 @@ def _gather(kernel: _Kernel, dtype: DType, axes: tuple[int, ...]) -> Node:
 
 
 def products(draw: Draw) -> Node:
-    """A sum of products as tensor cores take them, often in sizes of their tiles."""
+    """A sum of products as tensor cores take them, or two, often in sizes of their tiles."""
     outputs, reduces = 2 + draw(st.integers(0, 1)), 1 + draw(st.integers(0, 1))
     names = [f"g{index}" for index in range(outputs)] + [f"r{index}" for index in range(reduces)]
     extra = [2] * (outputs - 2)  # a stack of products
@@ -258,16 +258,29 @@ def products(draw: Draw) -> Node:
     kernel = _Kernel(draw, tuple(names), sizes, tuple(range(outputs)))
     summed = tuple(range(outputs, len(sizes)))
     a, b, c = _DOTS[draw(st.integers(0, len(_DOTS) - 1))]
-    factors = [
-        _load(kernel, dtype, (*range(len(extra)), *_all_but_one(draw, (axis, *summed))))
-        for dtype, axis in ((a, outputs - 2), (b, outputs - 1))
-    ]
-    if a is b and draw(st.booleans()):
-        product = _as(intern(Op.MUL, a, tuple(factors)), c)
-    else:
-        product = intern(Op.MUL, c, tuple([_as(factor, c) for factor in factors]))
-    total = intern(Op.REDUCE, c, (product,), (Op.ADD, tuple(names[outputs:])))
+    factors = tuple(
+        [
+            (dtype, (*range(len(extra)), *_all_but_one(draw, (axis, *summed))))
+            for dtype, axis in ((a, outputs - 2), (b, outputs - 1))
+        ]
+    )
+    total = _sum_of_products(kernel, factors, c)
+    if draw(st.integers(0, 2)) == 2:
+        binary = _FLOAT_BINARY if c.is_float else _INTEGER_BINARY
+        total = intern(_op(kernel, binary), c, (total, _sum_of_products(kernel, factors, c)))
     return _finish(kernel, _tree(kernel, c, kernel.outputs, draw(st.integers(0, 1)), total))
+
+
+def _sum_of_products(
+    kernel: _Kernel, factors: tuple[tuple[DType, tuple[int, ...]], ...], dtype: DType
+) -> Node:
+    """The sum over all reduce axes; `factors` are the dtypes and moving axes of what it loads."""
+    loads = [_load(kernel, narrow, moving) for narrow, moving in factors]
+    if loads[0].dtype is loads[1].dtype and kernel.draw(st.booleans()):
+        product = _as(intern(Op.MUL, loads[0].dtype, tuple(loads)), dtype)
+    else:
+        product = intern(Op.MUL, dtype, tuple([_as(load, dtype) for load in loads]))
+    return intern(Op.REDUCE, dtype, (product,), (Op.ADD, kernel.names[len(kernel.outputs) :]))
 
 
 def _all_but_one(draw: Draw, axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -30,6 +30,31 @@ def matmul(m: int, n: int, k: int, core: Core) -> Node:
     return parse_node("ir 1\n" + "".join([f"%{i} = {line}\n" for i, line in enumerate(lines)]))
 
 
+def sums(core: Core, size: int, *pairs: tuple[tuple[int, ...], tuple[int, ...]]) -> Node:
+    """The AST of the sum over k of a[i, j, k] * b[i, j, k], or of several such sums.
+
+    `pairs` are the strides of each a and b by row, column and term.
+    """
+    shape, c = f"({size},{size},{size})", core.dtypes[2].name
+    lines = [f"BUFFER {c} slot=0 size={size * size}"]
+    total = 0
+    for number, pair in enumerate(pairs):
+        factors = []
+        for slot, (dtype, strides) in enumerate(zip(core.dtypes, pair, strict=False), 1):
+            lines.append(f"BUFFER {dtype} slot={2 * number + slot} size={2 * size * size}")
+            steps = ",".join(map(str, strides))
+            lines.append(f"LOAD {dtype} %{len(lines) - 1} view=[{shape}:({steps})]")
+            factors.append(_cast(lines, len(lines) - 1, dtype.name, c))
+        lines.append(f"MUL {c} %{factors[0]} %{factors[1]}")
+        lines.append(f"REDUCE {c} %{len(lines) - 1} op=ADD axes=(r0)")
+        if number > 0:
+            lines.append(f"ADD {c} %{total} %{len(lines) - 1}")
+        total = len(lines) - 1
+    lines.append(f"STORE void %0 %{total} view=[{shape}:({size},1,0)]")
+    lines.append(f"SINK void %{len(lines) - 1} axes=(g0:{size},g1:{size},r0:{size})")
+    return parse_node("ir 1\n" + "".join([f"%{i} = {line}\n" for i, line in enumerate(lines)]))
+
+
 def _cast(lines: list[str], value: int, origin: str, target: str) -> int:
     if origin == target:
         return value

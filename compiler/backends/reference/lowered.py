@@ -341,7 +341,8 @@ class _Machine:
     ) -> None:
         """Note who accesses `cell`, and raise DeviceError for a race."""
         shared = self.local(buffer)
-        item = self.item[..., None] if cell.ndim > self.item.ndim else self.item
+        count = (node.src[2] if is_write else node).dtype.count
+        item = self.item if count == 1 else self.item[..., None]
         shown = np.ones((), np.bool_) if valid is None else valid
         cell, item, shown = np.broadcast_arrays(cell, item, shown)
         cell, item = cell[shown], item[shown]
