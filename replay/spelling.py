@@ -46,6 +46,8 @@ def _c_tokens(source: str) -> Tokens | None:
     """The tokens, each pragma or include as one with its line; None where layout may mean more."""
     if any(text in source for text in _C_UNSURE):
         return None
+    if source.rfind("/*") > source.rfind("*/"):
+        return None  # each would be looked for in all that follows
     found: list[str] = []
     for match in _C_TOKEN.finditer(source):
         text = match[0]

@@ -1,6 +1,10 @@
+import re
+import time
+
 import pytest
 
 from replay.normalize import is_renamed
+from replay.spelling import are_one_program
 
 LLVM = """\
 define void @k(ptr noalias %out, ptr noalias %a, ptr noalias %b, i64 %lo, i64 %hi) {
@@ -149,6 +153,131 @@ def test_what_computes_something_else_is_never_renamed(backend, replacements):
 def test_shadowed_names_are_compared_by_letters():
     shadowed = C.replace("float va =", "float acc =").replace("va - vb", "acc - vb")
     assert not is_renamed(shadowed, shadowed.replace("g0", "id"), "opencl")
+
+
+def kernel_of(*lines):
+    return "\n".join(
+        ["__kernel void k(__global float* o) {", *[f"  {line}" for line in lines], "}\n"]
+    )
+
+
+BACKWARDS = """define void @k(ptr %o, ptr %p) {
+entry:
+  br label %first
+last:
+  store float %x, ptr %o
+  ret void
+first:
+  %a = load float, ptr %p
+  %b = load float, ptr %o
+  %x = fsub float %a, %b
+  %y = fsub float %b, %a
+  br label %last
+}
+"""
+HIDING = kernel_of(
+    "for (int i = 0; i < 4; i++) {",
+    "for (int n = 0; n < 4; n++) {",
+    "for (int i = 0; i < 2; i++) {",
+    "}",
+    "o[i] = 1.0f;",
+    "}",
+    "}",
+)
+TWO_AT_ONCE = kernel_of(
+    "float s = 1.0f;",
+    "float t = 2.0f;",
+    "{",
+    "float u = 1.0f, s = o[1];",
+    "o[0] = s;",
+    "}",
+)
+UNSURE = {
+    "a value is used above its definition": ("llvm", BACKWARDS, ("%x =", "%y =")),
+    "two functions say which is which by their names": (
+        "llvm",
+        LLVM + LLVM.replace("@k", "@other").replace("fsub", "fadd"),
+        ("@k(", "@other("),
+    ),
+    "a loop variable hides another": (
+        "opencl",
+        HIDING,
+        ("(int i = 0; i < 2; i", "(int n = 0; n < 2; n"),
+    ),
+    "two kernels say which is which by their names": (
+        "opencl",
+        C + C.replace("void k", "void other").replace("va - vb", "va + vb"),
+        ("void k(", "void other("),
+    ),
+    "a macro means a name": (
+        "opencl",
+        "#define HERE va\n" + C.replace("acc + d", "acc + HERE"),
+        ("float va", "float vb"),
+    ),
+    "two things are declared at once": ("opencl", TWO_AT_ONCE, (", s =", ", t =")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("backend", "source", "names"), UNSURE.values(), ids=UNSURE)
+def test_what_is_not_sure_is_compared_by_letters(backend, source, names):
+    """Two names change places where they are defined, and nowhere else."""
+    one, other = names
+    swapped = source.replace(one, "\0").replace(other, one).replace("\0", other)
+    assert swapped != source
+    assert not is_renamed(source, swapped, backend)
+
+
+LATER = {
+    "a call is given an address": ["float c = sincos(o[0], &s);"],
+    "a call that is not known is given a name": ["float c = change(s);"],
+    "another line assigns": ["s = o[1];"],
+    "a part is assigned": ["s.x = o[1];"],
+    "a condition may leave": ["if (o[1] > 0.0f) return;"],
+    "a condition rules the next line": ["if (o[1] > 0.0f)"],
+    "it counts": ["s++;"],
+}
+
+
+@pytest.mark.parametrize("lines", LATER.values(), ids=LATER)
+@pytest.mark.parametrize("declaration", ["float s = 0.0f;", "float s;"])
+def test_a_value_does_not_move_over_what_may_change_it(declaration, lines):
+    reading, end = "float d = s - 1.0f;", ["o[0] = d;", "o[1] = c;"]
+    before = kernel_of(declaration, *lines, reading, *end)
+    after = kernel_of(declaration, reading, *lines, *end)
+    assert not is_renamed(before, after, "opencl")
+
+
+def test_loops_one_after_the_other_may_share_a_name():
+    loop = ["for (int {0} = 0; {0} < 4; {0}++) {{", "float v = o[{0}];", "o[{0} + 4] = v;", "}}"]
+    source = kernel_of(*[line.format("i") for line in (*loop, *loop)])
+    assert is_renamed(source, re.sub(r"\bi\b", "n", source), "opencl")
+
+
+HOSTILE = {
+    "qualifiers": ("opencl", "const ", ""),
+    "brackets": ("opencl", "a[", ""),
+    "blanks": ("opencl", " ", "b"),
+    "blank lines": ("opencl", "\n", ""),
+    "comments": ("opencl", "/* ", ""),
+    "names": ("opencl", "a", ""),
+    "pointers": ("opencl", "*const ", ""),
+    "counts": ("opencl", "++ ", ""),
+    "templates": ("opencl", "a<", ""),
+    "loops": ("opencl", "for (int i = 0; i < 3; i++) {\n", ""),
+    "functions": ("llvm", "define @a", ""),
+    "quoted names": ("llvm", '%"', ""),
+}
+
+
+@pytest.mark.parametrize(("backend", "part", "end"), HOSTILE.values(), ids=HOSTILE)
+def test_the_time_for_hostile_text_grows_no_faster_than_it(backend, part, end):
+    """Squares of such lengths would take hours."""
+    head = {"opencl": kernel_of("float a = 0.0f;")[:-2], "llvm": LLVM[:-80]}[backend]
+    source = f"{head}  int x{part * 200_000}{end}\n}}\n"
+    begun = time.process_time()
+    is_renamed(source, source + "\n", backend)
+    are_one_program(source, source + "\n", backend)
+    assert time.process_time() - begun < 20
 
 
 METAL = """kernel void k(device float *data0 [[buffer(0)]], constant int &v_n [[buffer(1)]]) {
