@@ -49,13 +49,14 @@ def resolve(opt: Positional, kernel: Kernel, target: Target | None = None) -> Op
     if opt.op not in _BY_OP:
         return f"is unknown, use one of {' '.join(_BY_OP)}"
     if opt.op == Tc.op:
-        numbers = (opt.axis, opt.amount, opt.matching, opt.use)
-        return "has no target" if target is None else request(kernel, target, numbers)
+        asked = (opt.axis, opt.amount, opt.matching, opt.use)
+        return "has no target" if target is None else request(kernel, target, asked)
     if opt.matching is not None or opt.use is not None:
         return f"matching and use are of TC, {opt.op} has none"
     wanted = fields(_BY_OP[opt.op])
-    given = [value for value in (opt.axis, opt.amount) if value is not None]
-    if len(given) != len(wanted):
+    numbers = (opt.axis, opt.amount)
+    given = tuple([number for number in numbers if number is not None])
+    if given != numbers[: len(wanted)]:  # one is left out, or one too many
         return f"axis {opt.axis} and amount {opt.amount}, {opt.op} takes {len(wanted)} numbers"
     values: list[object] = []
     whole: Size = 0  # the size of the axis named last: what an amount of 0 stands for

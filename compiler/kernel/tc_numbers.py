@@ -11,10 +11,16 @@ Numbers = tuple[int | None, int | None, int | None, int | None]
 
 
 def cores_of(target: Target, use: int) -> tuple[Core, ...]:
-    """The cores that a number counts: the target's, or all where none has to be there."""
+    """The cores that may be any: the target's, or all if it has none and none has to be there."""
     found = [find_core(name) for name in target.capabilities.tensor_cores]
     known = tuple([core for core in found if core is not None])
     return known if known or use == Use.REAL else CORES
+
+
+def _counted(target: Target, use: int) -> tuple[Core, ...]:
+    """The cores that have a number: those that may be any, then others that need no target."""
+    first = cores_of(target, use)
+    return first if use == Use.REAL else (*first, *[core for core in CORES if core not in first])
 
 
 def request(kernel: Kernel, target: Target, numbers: Numbers) -> Tc | str:
@@ -29,12 +35,12 @@ def request(kernel: Kernel, target: Target, numbers: Numbers) -> Tc | str:
     assert matching is not None and use is not None, "they are ints"  # noqa: PT018  # for mypy
     if not 0 <= matching <= PADDED or not Use.REAL <= use <= Use.EMULATED:
         return f"matching {matching} and use {use}, use 0 to {PADDED} and 1 to 3"
-    cores = cores_of(target, use)
+    cores = _counted(target, use)
     if not ANY_CORE <= select < len(cores):
         where = f"{target.backend}/{target.profile}"
         return f"core {select}, {where} has {len(cores)} counted from 0, or {ANY_CORE} for any"
     reasons: list[str] = []
-    for core in cores if select == ANY_CORE else cores[select : select + 1]:
+    for core in cores_of(target, use) if select == ANY_CORE else cores[select : select + 1]:
         found = _choice(kernel, core, axis, matching)
         named = found if isinstance(found, str) else _named(core, found, matching, use)
         reason = named if isinstance(named, str) else named.why_illegal(kernel, target)
@@ -59,7 +65,7 @@ def _named(core: Core, choice: Choice, matching: int, use: int) -> Tc:
 
 def numbers_of(opt: Tc, kernel: Kernel, target: Target) -> tuple[int, int, int, int]:
     """The numbers of a legal opt."""
-    names = [core.name for core in cores_of(target, opt.use)]
+    names = [core.name for core in _counted(target, opt.use)]
     core = find_core(opt.core)
     assert core is not None, "the opt is legal"
     found = choices(kernel, core, opt.matching)

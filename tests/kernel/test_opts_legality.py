@@ -1,5 +1,6 @@
 """Which opts are refused, and with which words. Each rule names its row of the behaviour table."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -114,6 +115,17 @@ def test_a_number_that_counts_no_axis_is_refused(kernel_of, axis):  # row 46
 def test_a_number_that_is_no_integer_is_refused(kernel_of, axis):  # row 46
     reason = Positional("UPCAST", axis, 4).why_illegal(kernel_of("matmul"), OPENCL)
     assert reason.endswith("use a number or a name")
+
+
+@pytest.mark.parametrize("opt", OPTS, ids=lambda opt: opt.op)
+@pytest.mark.parametrize("numbers", [(None, 0), (None, 1), (None, 4), (None, None)])
+def test_no_axis_is_no_number(kernel_of, opt, numbers):  # row 46
+    asked = Positional(opt.op, *numbers, *((0, 2) if opt is Tc else ()))
+    reason = asked.why_illegal(kernel_of("matmul"), OPENCL)
+    if opt is NoLocals and numbers == (None, None):
+        assert reason is None
+    else:
+        assert re.search(rf"{opt.op} takes [0-4] numbers", reason)
 
 
 @pytest.mark.parametrize("amount", [None, True, 1, -4, False])

@@ -4,9 +4,20 @@ import pytest
 
 from compiler.errors import IllegalOptError
 from compiler.ir import CORES, FLOAT16, FLOAT32, INT8, VOID, Op, View, ViewStack, find_core, intern
-from compiler.kernel import Positional, Tc, apply_all, choose, format_opts, from_ast, parse_opts
+from compiler.kernel import (
+    Positional,
+    Tc,
+    apply_all,
+    choose,
+    format_opt,
+    format_opts,
+    from_ast,
+    parse_opt,
+    parse_opts,
+    to_positional,
+)
 from compiler.options import CompileOptions, CoreMatching, CoreUse, ScheduleOptions
-from compiler.target import LLVM, OPENCL, find_target
+from compiler.target import LLVM, OPENCL, PROFILES, find_target
 from tests.kernel.products import matmul, target_of
 
 MMA = find_core("nvidia.m16n8k16.f16")
@@ -37,6 +48,27 @@ def test_numbers_are_resolved_to_names(numbers):  # rows 32, 37, 38 and 44
         from_ast(matmul(16, 8, 16, MMA)), parse_opts(f"TC {numbers}"), target_of(MMA)
     )
     assert kernel.applied == (Tc(MMA.name, "g1", "g0", "r0", 0, 1),)
+
+
+@pytest.mark.parametrize("use", [1, 2, 3])
+@pytest.mark.parametrize("core", CORES, ids=lambda core: core.name)
+def test_every_core_that_is_legal_has_numbers_that_mean_it(core, use):  # row 32
+    """Also one that the target lacks and need not have."""
+    kernel = from_ast(matmul(*[2 * core.size(axis) for axis in "mnk"], core))
+    opt = Tc(core.name, "g1", "g0", "r0", 0, use)
+    legal = [target for target in PROFILES if opt.why_illegal(kernel, target) is None]
+    for target in legal:
+        read = parse_opt(format_opt(to_positional(opt, kernel, target)))
+        assert apply_all(kernel, (read,), target).applied == (opt,), target.name
+    assert legal or use == 1
+
+
+def test_any_core_is_one_that_the_target_has_if_it_has_any():  # row 37
+    kernel = from_ast(matmul(16, 8, 16, MMA))
+    opt = parse_opts("TC 0 -1 0 2")
+    assert apply_all(kernel, opt, OPENCL).applied[0].core == MMA.name
+    with pytest.raises(IllegalOptError, match=r"^TC 0 -1 0 2: apple.simdgroup8x8.f32: "):
+        apply_all(kernel, opt, target_of(find_core("apple.simdgroup8x8.f32")))
 
 
 @pytest.mark.parametrize(
