@@ -1,5 +1,6 @@
 """Run an ONNX model: python -m compiler.onnx MODEL.onnx [--compare] [--save out.npz]."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -8,6 +9,7 @@ import click
 
 from compiler.errors import CompilerError
 
+_NUMBER = re.compile(r"[0-9]{1,18}")
 TARGETS = ("llvm", "opencl", "reference")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -20,7 +22,7 @@ def _dims(
     for value in values:
         name, _, size = value.rpartition("=")
         numbers = size.split("..")
-        if not name or len(numbers) > 2 or not all(number.isdigit() for number in numbers):
+        if not name or len(numbers) > 2 or not all(map(_NUMBER.fullmatch, numbers)):
             example = "for example batch=4 or batch=1..64"
             raise click.BadParameter(f"{value!r} is not NAME=N or NAME=LOW..HIGH, {example}")
         low, high = int(numbers[0]), int(numbers[-1])

@@ -1,5 +1,6 @@
 """`[tool.replay]` of pyproject.toml: what passes the gate, and how much must be replayed."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 import msgspec
 
 from replay.errors import PolicyError
-from replay.outcome import Numerics, Outcome
+from replay.outcome import FAILED_RUNS, Numerics, Outcome
 
 TABLE = "tool.replay"
+_SHARE = re.compile(r"(?:[1-9][0-9]?|100)%", re.ASCII)
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,6 +63,11 @@ def parse_policy(table: Mapping[str, object], where: str) -> Policy:
     for number, name in enumerate(policy.allow):
         if (why := _why_unknown(name)) is not None:
             raise PolicyError(f"policy {where}: {TABLE}.allow[{number}]: {why}")
+    for number, verdict in enumerate(policy.numerics):
+        if verdict in FAILED_RUNS:
+            raise PolicyError(
+                f"policy {where}: {TABLE}.numerics[{number}]: {_never(verdict.value, verdict)}"
+            )
     for name, factor in (
         ("iterations_factor", policy.iterations_factor),
         ("loads_factor", policy.loads_factor),
@@ -80,9 +87,7 @@ def minimum_of(policy: Policy, *, total: int, where: str = "pyproject.toml") -> 
             return count
         case "all":
             return max(1, total)
-        case str(share) if (
-            share.endswith("%") and share[:-1].isdigit() and 0 < int(share[:-1]) <= 100
-        ):
+        case str(share) if _SHARE.fullmatch(share):
             return max(1, -(-total * int(share[:-1]) // 100))
     raise PolicyError(
         f"policy {where}: {TABLE}.minimum: is {policy.minimum!r}; "
@@ -100,4 +105,13 @@ def _why_unknown(name: str) -> str | None:
         return f"{name!r} is no outcome; use one of {', '.join(outcomes)}"
     if slash and numerics not in verdicts:
         return f"{name!r} is no numeric verdict; use one of {', '.join(verdicts)}"
+    if slash and (verdict := Numerics(numerics)) in FAILED_RUNS:
+        return _never(name, verdict)
     return None
+
+
+def _never(name: str, verdict: Numerics) -> str:
+    """Why no policy lets such numbers pass."""
+    is_wrong = verdict is Numerics.WRONG
+    fact = "its numbers are wrong" if is_wrong else "nobody knows its numbers"
+    return f"{name!r} cannot be allowed: {fact}; correct the kernel, or prune its record"

@@ -1,6 +1,7 @@
 """Explain a kernel: python -m compiler.explain AST_FILE [--opts 'UPCAST 0 4; LOCAL 1 8']."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def _value(word: str, like: Scalar) -> Scalar:
     """`word` as a value of the type that the option has; what does not fit is refused later."""
     if isinstance(like, bool) and word in ("true", "false"):
         return word == "true"
-    if isinstance(like, int) and word.lstrip("-").isdigit():
+    if isinstance(like, int) and re.fullmatch("-?[0-9]{1,18}", word):
         return int(word)
     return word
 

@@ -17,6 +17,7 @@ from replay.errors import UsageError
 from replay.gate import is_allowed, never_approved
 from replay.invocation import Invocation
 from replay.outcome import CHANGED, Outcome, Result
+from replay.plan import Extent
 from replay.policy import read_policy
 from replay.reports.model import Report
 from replay.session import Request, replay_corpus
@@ -52,9 +53,10 @@ def command(
     Without --update they are written to the approvals ledger, with a reason, for a while or for
     good. With it the corpus gets the new answers. --review shows one cluster after the other and
     asks. Exit code 1 if any was not accepted; wrong numbers and compiles without an answer never
-    are.
+    are. So what changed is always run; --verify none is refused.
     """
     _check(invocation, reason, until, is_review=is_review, is_update=update)
+    _check_that_it_runs(request)
     with showing_progress() as progress:
         report = replay_corpus(request, invocation, progress)
     if report.is_interrupted:
@@ -111,6 +113,15 @@ def _check(
         raise UsageError("accept: a baseline does not run out; leave out --until or --update")
     if until is not None and until.date() < invocation.today:
         raise UsageError(f"accept: --until {until.date()} is over; give today or a later day")
+
+
+def _check_that_it_runs(request: Request) -> None:
+    """What is accepted passes from then on, so its numbers are looked at now."""
+    remedy = "so numbers would be accepted that nobody has seen; leave it out"
+    if request.verify is Extent.NONE:
+        raise UsageError(f"accept: --verify none runs no kernel, {remedy}")
+    if request.fresh is not None:
+        raise UsageError(f"accept: --fresh runs no kernel, {remedy}")
 
 
 def _known(report: Report, clusters: tuple[int, ...]) -> None:

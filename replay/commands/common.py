@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
+from click.core import ParameterSource
 
 import corpus as corpora  # its reader is imported by commands that read, and not by a capture
 from corpus import CorpusError
@@ -42,6 +43,24 @@ def corpus_option(function: Callable[P, R]) -> Callable[P, R]:
         required=True,
         help="A corpus directory or archive.",
     )(function)
+
+
+def policy_option(function: Callable[P, R]) -> Callable[P, R]:
+    """Add --policy. A file that is named must be there; without the usual one, all is strict."""
+    return click.option(
+        "--policy",
+        type=click.Path(path_type=Path),
+        default=Path("pyproject.toml"),
+        callback=_existing_if_named,
+        help="The file with [tool.replay].",
+    )(function)
+
+
+def _existing_if_named(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    is_named = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+    if is_named and not path.exists():
+        raise click.UsageError(f"--policy {path}: does not exist; name a file with [tool.replay]")
+    return path
 
 
 def color_option(function: Callable[P, R]) -> Callable[P, R]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from replay.approvals import read_ledger
-from replay.commands.common import with_errors
+from replay.commands.common import policy_option, with_errors
 from replay.commands.reporting import report_option, writers_of
 from replay.invocation import Invocation
 from replay.policy import read_policy
@@ -14,12 +14,7 @@ from replay.reports.part import merge_parts, read_part
 
 @click.command("merge")
 @click.argument("parts", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--policy",
-    type=click.Path(path_type=Path),
-    default=Path("pyproject.toml"),
-    help="The file with [tool.replay].",
-)
+@policy_option
 @report_option
 @click.pass_obj
 @with_errors

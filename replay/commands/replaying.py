@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from replay.commands.common import selection_of
+from replay.commands.common import policy_option, selection_of
 from replay.plan import Extent
 from replay.recompile import Mode
 from replay.session import Request
@@ -38,12 +38,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--executor", metavar="URL", help="A Dask cluster, as tcp://HOST:8786."),
     click.option("--max-changes", type=click.IntRange(min=1), metavar="N", help="Then stop."),
     click.option("--time-budget", type=click.FloatRange(min=0), metavar="S", help="Then stop."),
-    click.option(
-        "--policy",
-        type=click.Path(path_type=Path),
-        default=Path("pyproject.toml"),
-        help="The file with [tool.replay].",
-    ),
+    policy_option,
 )
 
 

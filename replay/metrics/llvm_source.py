@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from replay.metrics.layout import llvm_lines
 from replay.metrics.nest import Nest, Sizes, Work
+from replay.metrics.whole import kept, whole
 
 _DEFINE = re.compile(r"^\s*define\s[^@]*@[^(]*\((.*)\)[^)]*\{\s*$", re.MULTILINE)
 _LABEL = re.compile(r"^([-\w$.]+):")
@@ -23,12 +24,14 @@ _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
-    "shl": lambda a, b: a << min(b, 64),
+    "shl": lambda a, b: a << max(0, min(b, 64)),
 }
 _AT = re.compile(r"^ +(%\S+) = getelementptr [^,]*, ptr (%[^,\s]+)")
-_LOAD = re.compile(r"= load (?:<(\d+) x )?[^,]*, ptr (%[^,\s]+)")
-_STORE = re.compile(r"^ +store (?:<(\d+) x )?.*, ptr (%[^,\s]+)")
-_MASKED = re.compile(r"@llvm\.masked\.(load|store)\.v(\d+)\w+\.p0\(.*?ptr [^%]*(%[^,\s)]+)")
+_LOAD = re.compile(r"= load (?:<([0-9]{1,9}) x )?[^,]*, ptr (%[^,\s]+)")
+_STORE = re.compile(r"^ +store (?:<([0-9]{1,9}) x )?.*, ptr (%[^,\s]+)")
+_MASKED = re.compile(
+    r"@llvm\.masked\.(load|store)\.v([0-9]{1,9})[a-z]\w*\.p0\(.*?ptr [^%]*(%[^,\s)]+)"
+)
 
 
 def llvm_work(source: str, sizes: Sizes) -> Work | None:
@@ -93,13 +96,14 @@ class _Reader:
         if a is None or b is None:
             return
         operation = _ARITHMETIC.get(op)
-        self._values[name] = a if operation is None else operation(a, b)
+        value = a if operation is None else kept(operation(a, b))
+        if value is not None:
+            self._values[name] = value
 
     def _value(self, text: str) -> int | None:
         text = text.rstrip(",")
-        if text.lstrip("-").isdigit():
-            return int(text)
-        return self._values.get(text)
+        number = whole(text)
+        return self._values.get(text) if number is None else number
 
     def _trips(self, lines: Sequence[str]) -> int | None:
         """How often the body of the loop in `lines` runs."""

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from replay.metrics.layout import c_lines
 from replay.metrics.nest import Nest, Sizes, Work
+from replay.metrics.whole import kept, whole
 
 _HEAD = re.compile(r"^\s*__kernel\s[^{]*?\bvoid\s+\w+\s*\((.*)\)\s*\{\s*$", re.MULTILINE)
 _FOR = re.compile(r"^for\(\w+ (\w+)=0;\1<(.+);\1\+\+\)\{$")
@@ -93,10 +94,10 @@ class _Accesses:
     def __init__(self, buffers: tuple[str, ...]) -> None:
         self._buffers = buffers
         names = "|".join(map(re.escape, buffers)) or r"(?!)"
-        self._vectors = re.compile(rf"\bvload(?:_half)?(\d+)\([^;]*?\b(?:{names})\b")
+        self._vectors = re.compile(rf"\bvload(?:_half)?([0-9]{{1,4}})\([^;]*?\b(?:{names})\b")
         self._scalars = re.compile(rf"\b(?:{names})\[|\bvload_half\([^;]*?\b(?:{names})\b")
         self._stored = re.compile(rf"^(?:if\(.*\))?(?:{names})\[[^=]*\]=")
-        self._vstored = re.compile(rf"\bvstore(?:_half)?(\d+)\(.*,0,(?:{names})\b")
+        self._vstored = re.compile(rf"\bvstore(?:_half)?([0-9]{{1,4}})\(.*,0,(?:{names})\b")
 
     def are_in(self, line: str) -> bool:
         """Whether it names a buffer, which most lines do not."""
@@ -129,8 +130,9 @@ def _value(text: str, values: Mapping[str, int]) -> int | None:
     a, b = (_atom(word, values) for word in (found[1], found[3] or "0"))
     if a is None or b is None:
         return None
-    return {"+": a + b, "-": a - b, "*": a * b, None: a}[found[2]]
+    return kept({"+": a + b, "-": a - b, "*": a * b, None: a}[found[2]])
 
 
 def _atom(word: str, values: Mapping[str, int]) -> int | None:
-    return int(word) if word.lstrip("-").isdigit() else values.get(word)
+    number = whole(word)
+    return values.get(word) if number is None else number

@@ -10,8 +10,9 @@ from math import prod
 from corpus import ArgumentKind, Size
 from replay.artefact import Artefact
 from replay.metrics.nest import Sizes
+from replay.metrics.whole import kept, whole
 
-_VARIABLE = re.compile(r"= VAR \w+ name=(\S+) lo=-?\d+ hi=(-?\d+)")
+_VARIABLE = re.compile(r"= VAR \w+ name=(\S+) lo=-?[0-9]+ hi=(-?[0-9]{1,20})\b")
 _LINE = re.compile(r"^(%\d+) = ([A-Z0-9]+) \w+((?: %\d+)*)(?: (?:name|value)=(\S+))?")
 _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
     "ADD": lambda a, b: a + b,
@@ -72,13 +73,13 @@ def _number(
     if op == "VAR":
         return limits.get(word)
     if op == "CONST":
-        return int(word) if word.lstrip("-").isdigit() else None
+        return whole(word)
     known = [operand for operand in operands if operand is not None]
     if len(known) < len(operands):
         return None
     if op == "CAST" and len(known) == 1:
         return known[0]
-    return _ARITHMETIC[op](*known) if op in _ARITHMETIC and len(known) == 2 else None
+    return kept(_ARITHMETIC[op](*known)) if op in _ARITHMETIC and len(known) == 2 else None
 
 
 def _limits(sizes: Iterable[Size]) -> dict[str, int]:

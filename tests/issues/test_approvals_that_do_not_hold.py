@@ -55,7 +55,7 @@ def test_accepting_a_wrong_kernel_says_so_and_fails(capsys, monkeypatch, tmp_pat
 def test_a_report_names_the_approvals_that_ran_out(capsys, monkeypatch, tmp_path, scene):
     monkeypatch.chdir(tmp_path)
     corpus, _, spaced = scene
-    words = ("--corpus", corpus, "--compiler", spaced, "--verify", "none")
+    words = ("--corpus", corpus, "--compiler", spaced)
     assert run(capsys, "accept", *words, "--reason", "spacing", "--until", "2999-01-31")[0] == 0
     ledger = tmp_path / "replay-approvals.txt"
     ledger.write_text(ledger.read_text().replace("2999", "2001"))

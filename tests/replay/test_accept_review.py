@@ -87,7 +87,7 @@ class Terminal:
 def terminal(scene, place, *options):
     corpus, copy = scene
     (place / "pyproject.toml").write_text("[tool.replay]\n")
-    words = ("accept", "--corpus", corpus, "--compiler", copy, "--review", "--verify", "none")
+    words = ("accept", "--corpus", corpus, "--compiler", copy, "--review")
     return Terminal((*words, "--determinism", "none", "--jobs", "1", *options), place)
 
 
@@ -140,6 +140,9 @@ def test_without_a_terminal_it_is_refused(scene, capsys):
         (("--reason", " "), "a reason is missing"),
         (("--reason", "x", "--until", "2020-01-01"), "--until 2020-01-01 is over"),
         (("--update", "--until", "2120-01-01"), "a baseline does not run out"),
+        (("--reason", "x", "--verify", "none"), "--verify none runs no kernel"),
+        (("--update", "--verify", "none"), "--verify none runs no kernel"),
+        (("--update", "--fresh", "new"), "--fresh runs no kernel"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_any_work(scene, capsys, options, fact):

@@ -67,7 +67,7 @@ def test_a_changed_compiler_is_asked_again(capsys, corpus, tmp_path):
 def test_a_new_baseline_is_asked_again(capsys, corpus, tmp_path):
     copy = patched(tmp_path / "copy", SPACING)
     compiles(capsys, corpus)
-    options = ("--corpus", corpus, "--compiler", copy, "--verify", "none", "--update")
+    options = ("--corpus", corpus, "--compiler", copy, "--update")
     run(capsys, "accept", *options)
     assert compiles(capsys, corpus) == (1, 1)
 
