@@ -144,9 +144,11 @@ def _function(node: NodeProto, inputs: Sequence[Item], context: Context) -> Func
 def _operator(
     node: NodeProto, inputs: tuple[Item, ...], names: Names, context: Context
 ) -> tuple[Item, ...]:
+    # not through `call`, which holds this: values in a circle stay until the collector runs
     def nested(graph: Graph, given: Sequence[Item]) -> tuple[Item, ...]:
         if len(given) != len(graph.inputs):
-            raise call.error(f"its graph takes {len(graph.inputs)} inputs, is given {len(given)}")
+            fact = f"its graph takes {len(graph.inputs)} inputs, is given {len(given)}"
+            raise ModelError(f"{node.label}: {fact}")
         return _graph(graph, dict(zip(graph.inputs, given, strict=True)), names, context)
 
     opset = context.opsets.get(node.domain, 1)
