@@ -28,6 +28,7 @@ from compiler.backends.base import (
 )
 from compiler.backends.opencl.devices import all_devices, describe, quiet_caches
 from compiler.backends.opencl.joint import groups_of
+from compiler.backends.opencl.mends import mended
 from compiler.backends.opencl.mirrors import (
     DeviceBuffer,
     Mirror,
@@ -306,7 +307,7 @@ class OpenCLDevice:
             raise _build_error(program, log or str(error)) from None
 
     def _program(self, source: str) -> _Program:
-        return _Program(self.context, source)
+        return _Program(self.context, mended(self.id.platform, source))
 
     def _compile(self, built: _Program) -> None:
         built._build(options=" ".join(self.options).encode())  # noqa: SLF001  # see its import
