@@ -34,7 +34,9 @@ def recheck(
     keys = _to_recheck(plan, found)
     left = [key for key in keys if not restored(Phase.AGAIN, key, plan, found)]
     wanted = ((stored, stored) for stored in source.stored(reversed(left)))
-    replies = plan.run_jobs(jobs_of(wanted, plan.mode, Detail.STAGES), _crew(plan.crew, len(left)))
+    replies = plan.run_jobs(
+        jobs_of(wanted, plan.mode, Detail.STAGES), _crew(plan.crew.compiling, len(left))
+    )
     for done, (job, reply) in enumerate(replies, 1):
         key = job.tag.key
         baseline = olds.get(key) or baseline_of(job.tag.record)

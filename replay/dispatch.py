@@ -312,10 +312,11 @@ class _Dispatcher(Generic[T]):
     def _blame(
         self, worker: _Worker[T], task: _Task[T], reply: Died | OutOfMemory
     ) -> Iterator[tuple[Job[T], Reply]]:
-        """Blame a job that was alone in its worker; try any other once more, alone, and also one
-        whose worker was ended from outside."""
+        """Blame a job that was alone in its worker, or filled its memory by itself; try any other
+        once more, alone, and also one whose worker was ended from outside."""
         is_accident = isinstance(reply, Died) and reply.by_another and not task.is_suspect
-        if worker.answered == 0 and not is_accident:
+        is_own = isinstance(reply, OutOfMemory) and reply.is_own
+        if is_own or (worker.answered == 0 and not is_accident):
             self._replace(worker)
             yield task.job, reply
         else:

@@ -98,7 +98,7 @@ def _old_side(
         return {}
     answers: dict[str, Artefact | str] = {}
     wanted = ((stored, stored) for stored in _unanswered(source, plan, answers))
-    for job, reply in plan.run_jobs(jobs_of(wanted, plan.mode, Detail.STAGES), plan.old):
+    for job, reply in plan.run_jobs(jobs_of(wanted, plan.mode, Detail.STAGES), plan.old.compiling):
         answers[job.tag.key] = _old_answer(job.tag, reply)
         found.compiles += 1
         progress("compiling with the old compiler", len(answers), source.count)
@@ -149,7 +149,7 @@ def _compile(
 ) -> None:
     stop = _Stop(plan, found)
     wanted = ((asked, asked.stored) for asked in _wanted(source, plan, olds, found, stop, progress))
-    for job, reply in plan.run_jobs(jobs_of(wanted, plan.mode, Detail.OUTPUT), plan.crew):
+    for job, reply in plan.run_jobs(jobs_of(wanted, plan.mode, Detail.OUTPUT), plan.crew.compiling):
         found.compiles += 1
         _judge(job, reply, plan, olds, found, stop)
         progress("compiling", len(found.results), source.count)

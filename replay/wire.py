@@ -53,7 +53,10 @@ class Raised(msgspec.Struct, frozen=True, tag="raised"):
 
 
 class OutOfMemory(msgspec.Struct, frozen=True, tag="memory"):
+    """`is_own`: the job itself had taken nearly all, whatever its predecessors left behind."""
+
     reason: str
+    is_own: bool = False
 
 
 Message = Ready | Done | Raised | OutOfMemory

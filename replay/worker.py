@@ -26,6 +26,7 @@ START = (
     "from replay.worker import main; sys.exit(main(sys.argv[1:]))"
 )
 _PR_SET_PDEATHSIG = 1
+_NEARLY_ALL = 7 / 8
 _COLLECT_AFTER = 200_000  # objects: compiles make many and leave no cycles; looking costs a tenth
 
 
@@ -48,15 +49,18 @@ def main(arguments: Sequence[str]) -> int:
     write_frame(outgoing, Ready(wire=WIRE, sandbox=held, peak_bytes=sandbox.peak_bytes()))
     decode = msgspec.msgpack.Decoder(Call).decode
     while (body := read_frame(incoming)) is not None:
-        write_frame(outgoing, _answer(decode(body)))
+        write_frame(outgoing, _answer(decode(body), setup.memory_bytes or 0))
     return 0
 
 
-def _answer(call: Call) -> Done | Raised | OutOfMemory:
+def _answer(call: Call, limit_bytes: int = 0) -> Done | Raised | OutOfMemory:
+    before = sandbox.data_bytes()
     try:
         return Done(_function(call.function)(call.payload))
-    except MemoryError as error:
-        return OutOfMemory(f"MemoryError {error}".rstrip())
+    except MemoryError as error:  # whose traceback holds what it has filled
+        taken = sandbox.data_bytes() - before
+        is_own = 0 < _NEARLY_ALL * limit_bytes < taken
+        return OutOfMemory(f"MemoryError {error}".rstrip(), is_own)
     except Exception as error:  # noqa: BLE001  # one bad kernel may cost only itself
         return Raised(_one_line(error), traceback.format_exc())
 

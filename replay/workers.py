@@ -5,7 +5,7 @@ What runs them is in dispatch.py, imported when there is a first job: most repla
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -19,10 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one job may use."""
+    """What one job may use. A worker that has no core meanwhile has more time."""
 
     time_s: float = 30.0
     memory_bytes: int = 4 << 30
+    compile_s: float = 20.0  # where the job is a compile, which takes milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class Crew:
     warm_up: tuple[Call, ...] = ()  # likewise
     hash_seed: int = 0
     sandboxed: bool = True
+
+    @property
+    def compiling(self) -> "Crew":
+        """The same, for jobs that compile and run nothing."""
+        time_s = min(self.limits.time_s, self.limits.compile_s)
+        return replace(self, limits=replace(self.limits, time_s=time_s))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,15 @@ def fill(payload: bytes) -> bytes:
     return bytes(8 << 30)
 
 
+def fill_slowly(payload: bytes) -> bytes:
+    """Each call leaves a line in the file of this name."""
+    with open(payload, "a") as file:
+        file.write("called\n")
+    held = []
+    while True:
+        held.append(bytearray(1 << 24))
+
+
 def refuse_memory(payload: bytes) -> bytes:
     raise MemoryError
 

@@ -1,6 +1,7 @@
 """One bad kernel costs only itself, however many workers there are and however it is bad."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -45,6 +46,16 @@ def test_four_bad_kernels_of_twenty_are_named_whatever_the_workers(capsys, tmp_p
     assert counts == {"records": 20, "same": 16, "crash": 2, "timeout": 1, "memory": 1}
     bad = {record["key"] for record in one["records"] if record["outcome"] != "same"}
     assert {record["more"].split()[2] for record in one["records"]} >= {key[:12] for key in bad}
+
+
+def test_with_usual_limits_they_cost_less_than_a_minute(capsys, tmp_path, corpus):
+    """Of processor time: what other processes take is not theirs."""
+    copy = patched(tmp_path / "copy", TRAP)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code, out, _ = run(capsys, "run", "--corpus", corpus, "--compiler", copy, "--jobs", "1")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (code, "16 same · 1 memory · 1 timeout · 2 crash" in out) == (1, True)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60
 
 
 def test_no_worker_outlives_a_command_that_is_killed(tmp_path, corpus):

@@ -76,6 +76,22 @@ def test_a_job_is_not_blamed_for_its_predecessor():
     assert answers["slow_echo"] == Done(b"x")
 
 
+def test_a_job_that_fills_the_memory_by_itself_is_not_asked_again(tmp_path):
+    notes = tmp_path / "notes"
+    crew = replace(
+        CREW, size=1, sandboxed=False, limits=replace(LIMITS, memory_bytes=2 << 30, time_s=60.0)
+    )
+    answers = replies([job("echo"), job("fill_slowly", payload=str(notes).encode())], crew)
+    assert isinstance(answers["fill_slowly"], OutOfMemory)
+    assert notes.read_text() == "called\n"
+
+
+def test_compiles_have_a_limit_of_their_own_that_is_never_longer():
+    limits = Limits(time_s=60.0, compile_s=20.0)
+    assert replace(CREW, limits=limits).compiling.limits.time_s == 20.0
+    assert replace(CREW, limits=replace(limits, time_s=5.0)).compiling.limits.time_s == 5.0
+
+
 def test_answers_that_wait_behind_one_that_ran_out_of_memory_are_given_once():
     jobs = [job("echo", 0), job("refuse_memory"), *[job("echo", n) for n in range(1, 9)]]
     answers = [tag.tag for tag, _ in run_jobs(jobs, replace(CREW, size=1))]
