@@ -42,7 +42,7 @@ def run_pipeline(
         try:
             after = step.run(before, context)
             if after is not before:
-                _check_size(after, root, context)
+                _check_size(after, step, root, context)
         except RewriteError as error:
             raise RewriteError(f"pass {step.name}: {error}") from error
         except IRError as error:
@@ -54,10 +54,13 @@ def run_pipeline(
     return tuple(stages)
 
 
-def _check_size(node: Node, first: Node, context: Context) -> None:
+def _check_size(node: Node, step: Pass, first: Node, context: Context) -> None:
     limit, count = context.options.schedule.max_nodes, len(context.order(node))
     if count > limit:
-        raise too_large(count, limit, context.order(first))
+        order = context.order(first)
+        is_expanded = step.yields is not Spec.INDEXED  # before that, lanes have made no nodes
+        by_lanes = is_expanded and (len(order) <= limit or count > 2 * len(order))
+        raise too_large(count, limit, order if by_lanes else ())
 
 
 def _checked(name: str, node: Node, spec: Spec, context: Context) -> Stage:

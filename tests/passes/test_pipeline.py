@@ -210,6 +210,36 @@ def test_the_error_for_too_many_nodes_names_opts_as_they_were_given():
         k.stages(k.MATMUL, "UPCAST g1 6; UPCAST g0 4; UNROLL r0 8", LLVM, options)
 
 
+SINES = """
+%0 = BUFFER float32 slot=0 size=8
+%1 = BUFFER float32 slot=1 size=96
+%2 = LOAD float32 %1 view=[(8,12):(12,1)]
+%3 = SIN float32 %2
+%4 = REDUCE float32 %3 op=ADD axes=(r0)
+%5 = STORE void %0 %4 view=[(8,12):(1,0)]
+%6 = SINK void %5 axes=(g0:8,r0:12)
+"""  # a sine is more than a hundred nodes
+
+
+@pytest.mark.parametrize(
+    ("max_nodes", "opts", "refusal"),
+    [
+        (30, "UPCAST g0 2; UNROLL r0 2", "pass decompose: .* limit is 30: split the kernel"),
+        (200, "UPCAST g0 4", "pass expand: .* limit is 200: the largest lanes are UPCAST g0 4"),
+    ],
+)
+def test_lanes_are_not_blamed_for_what_a_kernel_is_without_them(max_nodes, opts, refusal):
+    options = CompileOptions(schedule=ScheduleOptions(max_nodes=max_nodes))
+    with pytest.raises(RewriteError, match=refusal):
+        k.stages(SINES, opts, LLVM, options)
+
+
+def test_nor_are_a_few_lanes_of_a_kernel_that_was_over_the_limit():
+    options = CompileOptions(schedule=ScheduleOptions(max_nodes=10))
+    with pytest.raises(RewriteError, match="limit is 10: split the kernel"):
+        k.stages(k.MATMUL, "UPCAST g1 2", LLVM, options)
+
+
 def test_4096_terms_side_by_side_stay_below_the_limit_or_are_refused_by_name():
     text = k.ROW_SUM.replace("24", "4096").replace("288", "49152")
     opts = "UNROLL r0 32; UNROLL r0.o 32; UNROLL r0.o.o 4"

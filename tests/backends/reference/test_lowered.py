@@ -205,6 +205,40 @@ def test_two_items_that_write_one_cell_race():
         evaluate(root, {})
 
 
+def vectors_in_local_memory(lanes: int, *, by_one: bool) -> Node:
+    """Four items, or one of them, leave the same vector at the same place, and each reads it."""
+    item = special("local0", 4)
+    temp = intern(Op.LOCAL, INT32, (), ("temp0", lanes))
+    vector = intern(Op.STACK, INT32.vec(lanes), tuple([number(lane) for lane in range(lanes)]))
+    gate = (alu(Op.LT, item, number(1)),) if by_one else ()
+    written = intern(Op.BARRIER, VOID, (write(temp, number(0), vector, *gate),))
+    ready = intern(Op.AFTER, INT32, (temp, written))
+    whole = intern(Op.READ, vector.dtype, (ready, number(0)))
+    last = intern(Op.LANE, INT32, (whole,), (lanes - 1,))
+    return effects(write(buffer(0, 4, INT32), item, last))
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])  # fewer than items, as many, and more
+def test_lanes_of_a_vector_are_of_one_item(lanes):
+    root = vectors_in_local_memory(lanes, by_one=True)
+    assert evaluate(root, {})[0].tolist() == [lanes - 1] * 4
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_items_that_write_one_vector_race(lanes):
+    with pytest.raises(DeviceError, match="WRITE of LOCAL temp0: element 0 races"):
+        evaluate(vectors_in_local_memory(lanes, by_one=False), {})
+
+
+@pytest.mark.parametrize("amount", [2, 7, 14])
+def test_partial_sums_of_vectors_are_of_one_item(amount):
+    root = reduction(Op.ADD, FLOAT32, 14, 9)
+    memory = inputs(root)
+    wanted = evaluate(root, memory)[0].tolist()
+    for name, stage in stages(root, OPENCL, f"UPCAST g0 {amount}; GROUPTOP r0 3; PADTO r0.i 2"):
+        assert evaluate(stage, memory)[0].tolist() == wanted, name
+
+
 def test_a_fold_starts_at_the_identity_and_runs_its_ranges_in_order():
     r, s = a_range("r0", 3, AxisKind.REDUCE), a_range("r1", 2, AxisKind.REDUCE)
     offset = alu(Op.ADD, alu(Op.MUL, r, number(2)), s)
