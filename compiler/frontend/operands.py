@@ -9,7 +9,7 @@ import numpy.typing as npt
 from compiler.errors import DeviceError, DTypeError, ShapeError
 from compiler.frontend import dtypes, graph, symbolic
 from compiler.frontend.graph import Number, Shape, Value
-from compiler.frontend.shapes import broadcast
+from compiler.frontend.shapes import as_int, as_place, broadcast
 from compiler.frontend.storage import from_array
 from compiler.ir import DType
 
@@ -41,6 +41,16 @@ def as_value(operand: Operand, device: str) -> Value:
     except ValueError as error:
         raise DTypeError(f"operand {type(operand).__name__}: is no array, {error}") from None
     return from_array(array, device)
+
+
+def as_places(operand: Operand, size: int, axis: int, device: str) -> Value:
+    """Places on an axis. Raises IndexingError for one outside of it that is known to the host."""
+    places = as_value(operand, device)
+    if not isinstance(operand, Value) and places.dtype.is_int and places.size:
+        numbers = np.asarray(operand)
+        for number in [operand] if is_number(operand) else [numbers.min(), numbers.max()]:
+            as_place(as_int(number, "index"), size, axis)
+    return places
 
 
 def as_filling(operand: Operand, dtype: DType, device: str) -> Value:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from compiler.errors import AxisError, DTypeError, ShapeError
+from compiler.errors import AxisError, DTypeError, IndexingError, ShapeError
 from compiler.frontend.graph import Number, Shape
 from compiler.frontend.symbolic import BoundSize, is_number, merged, plain
 
@@ -89,6 +89,21 @@ def _why_apart(shapes: Sequence[Shape], a: int, b: int) -> str:
     if plain(a) == plain(b):  # one is symbolic, or both are
         reason += " are equal by chance, bind both to one variable"
     return reason
+
+
+def broadcast_indices(*shapes: Shape) -> Shape:
+    """`broadcast` of arrays of indices. Raises IndexingError, as NumPy does."""
+    try:
+        return broadcast(*shapes)
+    except ShapeError as error:
+        raise IndexingError(f"arrays of indices, {error}") from None
+
+
+def as_place(place: int, size: int, axis: int) -> int:
+    """A place on an axis, counted from the front. Raises IndexingError if it is not there."""
+    if not -size <= place < size:
+        raise IndexingError(f"index {place}: outside axis {axis} of size {size}")
+    return size + place if place < 0 else place
 
 
 def per_axis(value: int | Sequence[int], count: int, what: str) -> tuple[int, ...]:

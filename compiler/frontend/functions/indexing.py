@@ -1,19 +1,20 @@
 """x[...] and x[...] = y with NumPy's rules: slices, integers, new axes, masks and integer arrays.
 
 Integer arrays pick by computed offsets, never by multiplying with a one-hot: elements that are not
-picked cannot leak an inf or NaN. A position outside the axis reads 0, and writes nothing.
+picked cannot leak an inf or NaN. A position outside the axis is an IndexError where the host knows
+it; that of a tensor reads 0, and writes nothing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 from compiler.errors import DTypeError, IndexingError, ShapeError
-from compiler.frontend import graph
+from compiler.frontend import dtypes, graph
 from compiler.frontend.functions.elementwise import (
     add,
     greater_equal,
@@ -26,10 +27,16 @@ from compiler.frontend.functions.picking import inside_axis, offset_dtype
 from compiler.frontend.functions.segments import last_hits
 from compiler.frontend.functions.spacing import dilate
 from compiler.frontend.graph import Pairs, Shape, Value
-from compiler.frontend.operands import Operand, as_filling, as_value, broadcast_to
+from compiler.frontend.operands import (
+    Operand,
+    as_filling,
+    as_places,
+    as_value,
+    broadcast_to,
+)
 from compiler.frontend.realize import to_numpy
-from compiler.frontend.shapes import as_axis, broadcast
-from compiler.frontend.storage import from_array
+from compiler.frontend.shapes import as_axis, as_place, broadcast_indices
+from compiler.frontend.storage import Array, from_array
 from compiler.frontend.symbolic import is_symbolic, maximum, minimum
 from compiler.ir import BOOL, INT32
 
@@ -66,7 +73,7 @@ def setitem(x: Value, index: Index, value: Operand) -> Value:
     """`x` with the elements that `index` selects replaced; of equal places the last one wins."""
     new = as_filling(value, x.dtype, x.device)
     mask = _as_array(index, x.device)
-    if mask is not None and mask.dtype is BOOL and mask.shape == x.shape and new.ndim == 0:
+    if _is_mask(mask) and mask.shape == x.shape and new.ndim == 0:
         return where(mask, new, x)
     plan = _plan(x, index)
     old = graph.reshape(_move(x, plan), plan.shape)
@@ -78,22 +85,23 @@ def take(x: Value, indices: Operand, axis: int | None = None) -> Value:
     """Elements at these positions along an axis."""
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
-    places = as_value(indices, x.device)
+    along = as_axis(axis, x.ndim)
+    places = as_places(indices, x.shape[along], along, x.device)
     if places.dtype.is_float:
         raise DTypeError(f"take at {places.dtype}: use integers")
-    return _pick(x, ((as_axis(axis, x.ndim), places),))
+    return _pick(x, ((along, places),))
 
 
 def take_along_axis(x: Value, indices: Operand, axis: int = -1) -> Value:
     """Elements at places of their own along an axis; the other axes broadcast."""
-    places = as_value(indices, x.device)
+    along = as_axis(axis, x.ndim)
+    places = as_places(indices, x.shape[along], along, x.device)
     if not places.dtype.is_int:
         raise IndexingError(f"index of {places.dtype}: use integers")
     if places.ndim != x.ndim:
         raise ShapeError(f"take_along_axis of {x.shape} at {places.shape}: differ in dimensions")
-    along = as_axis(axis, x.ndim)
     outside = (1, *x.shape[:along], *x.shape[along + 1 :])
-    broadcast(outside, (1, *places.shape[:along], *places.shape[along + 1 :]))
+    broadcast_indices(outside, (1, *places.shape[:along], *places.shape[along + 1 :]))
     return along_axis(x, places, along)
 
 
@@ -130,7 +138,7 @@ def _fit(new: Value, shape: Shape) -> Value:
 
 def _plan(x: Value, index: Index) -> _Plan:
     given = _with_arrays(x, index)
-    items = _without_masks(x, _expand_ellipsis(x, given))
+    items = _as_positions(x, _expand_ellipsis(x, given))
     has_arrays = any(isinstance(item, Value | _Repeated) for item in items)
     pairs: list[tuple[int, int]] = []
     steps: list[int] = []
@@ -234,18 +242,16 @@ def _single(item: Index, size: int, axis: int) -> tuple[int, int]:
         raise IndexingError(
             f"index {item!r}: use integers, slices, ..., None, or arrays of integers or bools"
         ) from None
-    if not -size <= place < size:
-        raise IndexingError(f"index {place}: outside axis {axis} of size {size}")
-    found = size + place if place < 0 else place
+    found = as_place(place, size, axis)
     return found, found + 1
 
 
 def _with_arrays(x: Value, index: Index) -> list[Index]:
-    """Items with arrays as values, masks among them."""
+    """Items with masks and tensors as values, and other arrays of integers as NumPy's."""
     items: list[Index] = []
     for item in index if isinstance(index, tuple) else (index,):
         array = _as_array(list(item) if isinstance(item, tuple) else item, x.device)
-        if array is not None and array.dtype is BOOL and array.ndim == 0:
+        if _is_mask(array) and array.ndim == 0:
             count = int(to_numpy(array))
             items.append(_Repeated(graph.full(0, INT32, (count,), x.device)))
         else:
@@ -256,16 +262,24 @@ def _with_arrays(x: Value, index: Index) -> list[Index]:
     return items
 
 
-def _without_masks(x: Value, items: Sequence[Index]) -> list[Index]:
-    """A mask becomes the positions at which it holds, an array for each axis that it takes."""
+def _as_positions(x: Value, items: Sequence[Index]) -> list[Index]:
+    """Arrays as values: of a mask, the positions at which it holds, for each axis that it takes."""
     found: list[Index] = []
     axis = 0
     for item in items:
         count = _axes_of(item)
-        is_mask = isinstance(item, Value) and item.dtype is BOOL
-        found.extend(_positions(item, x.shape[axis : axis + count]) if is_mask else [item])
+        if _is_mask(item):
+            found.extend(_positions(item, x.shape[axis : axis + count]))
+        elif isinstance(item, np.ndarray):
+            found.append(as_places(item, x.shape[axis], axis, x.device))
+        else:
+            found.append(item)
         axis += count
     return found
+
+
+def _is_mask(item: Index) -> TypeGuard[Value]:
+    return isinstance(item, Value) and item.dtype is BOOL
 
 
 def _consumed(items: Sequence[Index]) -> int:
@@ -274,31 +288,31 @@ def _consumed(items: Sequence[Index]) -> int:
 
 def _axes_of(item: Index) -> int:
     """How many axes an item takes."""
-    if isinstance(item, Value):
-        return item.ndim if item.dtype is BOOL else 1
+    if _is_mask(item):
+        return item.ndim
     return int(item is not None and item is not Ellipsis and not isinstance(item, _Repeated))
 
 
-def _as_array(item: Index, device: str) -> Value | None:
-    if isinstance(item, Value):
-        array = item
-    elif isinstance(item, bool | np.bool_ | list | np.ndarray):
-        array = _from_list(item, device)
-    else:
+def _as_array(item: Index, device: str) -> Value | Array | None:
+    """A mask or a tensor as a value, integers of the host as they are: they have an axis to fit."""
+    if isinstance(item, bool | np.bool_ | list | np.ndarray):
+        item = _from_list(item)
+    elif not isinstance(item, Value):
         return None
-    if array.dtype is not BOOL and not array.dtype.is_int:
-        raise IndexingError(f"index of {array.dtype}: use integers or bools")
-    return array
+    dtype = dtypes.as_dtype(item.dtype)
+    if dtype is not BOOL and not dtype.is_int:
+        raise IndexingError(f"index of {dtype}: use integers or bools")
+    return as_value(item, device) if dtype is BOOL else item
 
 
-def _from_list(item: object, device: str) -> Value:
+def _from_list(item: object) -> Array:
     """Integers, where there is nothing: NumPy would make floats of []."""
     try:
         array = np.asarray(item)
     except ValueError as error:
         raise IndexingError(f"index of {type(item).__name__}: is no array, {error}") from None
     is_empty_list = isinstance(item, list) and array.size == 0
-    return as_value(array.astype(np.int64) if is_empty_list else array, device)
+    return array.astype(np.int64) if is_empty_list else array
 
 
 def _positions(mask: Value, shape: Shape) -> list[Value]:
@@ -322,7 +336,7 @@ def _expand_ellipsis(x: Value, items: list[Index]) -> list[Index]:
 
 
 def _pick(x: Value, arrays: Sequence[tuple[int, Value]], *, is_together: bool = True) -> Value:
-    shape = broadcast(*[array.shape for _, array in arrays])
+    shape = broadcast_indices(*[array.shape for _, array in arrays])
     picked = rows_at(x, [(axis, broadcast_to(array, shape)) for axis, array in arrays], shape)
     front = arrays[0][0] if is_together else 0
     return graph.permute(picked, _result_order(x.ndim - len(arrays), len(shape), front))
@@ -340,7 +354,7 @@ def _put(x: Value, plan: _Plan, new: Value) -> Value:
     arrays = plan.arrays
     axes = [axis for axis, _ in arrays]
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    shape = broadcast(*[array.shape for _, array in arrays])
+    shape = broadcast_indices(*[array.shape for _, array in arrays])
     order = _result_order(len(rest), len(shape), axes[0] if plan.is_together else 0)
     whole = (*shape, *[x.shape[axis] for axis in rest])
     fitted = _fit(new, tuple([whole[axis] for axis in order]))
