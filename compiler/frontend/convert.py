@@ -76,8 +76,16 @@ def as_bool(x: Value) -> bool:
 
 
 def contains(x: Value, number: Operand) -> bool:
-    """Whether an element equals a number, or any of the two arrays' elements where they meet."""
-    return as_bool(any_(equal(x, number)))
+    """Whether an element equals a number, or any of the two arrays' elements where they meet.
+
+    Text, None and other things that are no real number are held against each element by Python.
+    """
+    try:
+        return as_bool(any_(equal(x, number)))
+    except DTypeError:
+        if isinstance(number, list | tuple | np.ndarray):
+            raise
+        return number in to_numpy(x).reshape(-1).tolist()
 
 
 def as_int(x: Value) -> int:

@@ -362,3 +362,11 @@ def test_running_sums_of_several_axes_name_one(tensor, name):
     with pytest.raises(ValueError, match=r"of shape \(2, 3\): name an axis"):
         getattr(array_api, name)(tensor(np.ones((2, 3))))
     assert getattr(array_api, name)(tensor([1, 2, 3])).shape == (3,)
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+@pytest.mark.parametrize("name", ["sum", "product"])
+def test_a_running_sum_without_an_axis_says_what_it_lacks(tensor, name, axis):
+    of = {"sum": array_api.cumulative_sum, "product": array_api.cumulative_prod}[name]
+    with pytest.raises(ValueError, match=rf"^running {name} of shape \(\): .* one dimension$"):
+        of(tensor(3.0), axis=axis)

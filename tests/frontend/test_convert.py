@@ -1,6 +1,7 @@
 """Tensors out of Python's and NumPy's objects, and back."""
 
 import copy
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -116,6 +117,21 @@ def test_what_is_in_an_array_is_what_equals_an_element():
     x = Tensor(array, device="reference")
     for number in (1, 3.0, 0.0, 2.5, np.nan):
         assert (number in x) is (number in array)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "bfloat16"])
+def test_what_is_no_real_number_is_in_an_array_where_numpy_says_so(tensor, dtype):
+    x = tensor([0, 1], dtype=dtype)
+    for thing in ("a", b"a", None, 1j, 1 + 0j, Fraction(1, 2), Fraction(1), {}, ...):
+        assert (thing in x) is (thing in x.numpy().astype(np.float64))
+    for array in (["a"], np.array([1j])):
+        with pytest.raises(DTypeError, match=r"dtype (<U1|complex128)"):
+            _ = array in x
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "uint8"])
+def test_an_integer_beyond_a_dtype_is_in_no_array_of_it(dtype):
+    assert 2**70 not in reference([0, 1], dtype=dtype)
 
 
 def test_length_is_the_first_axis():

@@ -21,6 +21,7 @@ WRONG = {
     "ragged": (lambda: Tensor([[1], [1, 2]]), ValueError, "tensor of list"),
     "broadcast": (lambda: X + Tensor([1, 2], device="reference"), ValueError, "(2, 3) and (2,)"),
     "dtype of bits": (lambda: X & 1, TypeError, "float64"),
+    "power of bools": (lambda: (X > 0) ** (X > 0), TypeError, "power of bool: has no numbers"),
     "dtype name": (lambda: X.astype("qqq"), TypeError, "dtype qqq"),
     "operand": (lambda: X + "a", TypeError, "<U1"),
     "reshape": (lambda: X.reshape(7), ValueError, "(2, 3): 6 elements cannot be reshaped to (7,)"),

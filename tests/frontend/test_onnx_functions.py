@@ -127,6 +127,12 @@ def test_places_of_a_pool_count_in_the_whole_array(value):
     assert np.array_equal(found, [[[1, 2]], [[4, 6]]])
 
 
+def test_the_place_of_a_nan_in_a_pool_is_that_of_the_first(value):
+    x = np.array([[[1, np.nan, np.nan, 0]]], np.float32)
+    at = Windows((4,), (4,), ((0, 0),), (1,))
+    assert to_numpy(max_pool_places(value(x), at, columns_first=False)).item() == 1
+
+
 def test_padding_that_counts_makes_an_average_smaller(value):
     x = np.full((1, 1, 2), 6.0, np.float32)
     at = Windows((2,), (1,), ((1, 1),), (1,))

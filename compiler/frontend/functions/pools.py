@@ -38,7 +38,7 @@ def max_pool_places(x: Value, at: Windows, *, columns_first: bool) -> Value:
     if columns_first:
         number = _columns_first(x)
     places = seen(number, at, x.size)
-    hits = ew.logical_and(ew.equal(elements, best), ew.less(places, x.size))
+    hits = ew.logical_and(reduce.is_extreme(elements, best), ew.less(places, x.size))
     return reduce.min_(ew.where(hits, places, x.size), -1)
 
 

@@ -11,9 +11,9 @@ from compiler.frontend.functions.elementwise import (
     divide,
     equal,
     isinf,
+    isnan,
     logical_or,
     multiply,
-    not_equal,
     square,
     subtract,
     where,
@@ -75,6 +75,12 @@ def min_(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
 def _require_elements(name: str, x: Value, axes: tuple[int, ...]) -> None:
     if any(x.shape[axis] < 1 for axis in axes):
         raise ShapeError(f"{name} of shape {x.shape} over axes {axes}: has no elements to compare")
+
+
+def is_extreme(x: Value, extreme: Value) -> Value:
+    """Which elements a MAX or MIN that gave `extreme` chose: those that equal it, or are NaN."""
+    is_equal = equal(x, extreme)
+    return logical_or(is_equal, isnan(x)) if x.dtype.is_float else is_equal
 
 
 def any_(x: Value, axis: Axes = None, *, keepdims: bool = False) -> Value:
@@ -153,10 +159,7 @@ def _position(op: Op, x: Value, axis: int | None, *, keepdims: bool) -> Value:
         return graph.reshape(found, (1,) * x.ndim) if keepdims else found
     along = as_axis(axis, x.ndim)
     _require_elements(f"arg{op.name.lower()}", x, (along,))
-    best = _fold(op, x, along, keepdims=True)
-    is_best = equal(x, best)
-    if x.dtype.is_float:
-        is_best = logical_or(is_best, not_equal(x, x))
+    is_best = is_extreme(x, _fold(op, x, along, keepdims=True))
     places = where(is_best, arange_like(x, along), x.shape[along])
     return graph.cast(_fold(Op.MIN, places, along, keepdims=keepdims), INT64)
 

@@ -9,6 +9,7 @@ from compiler.frontend.shapes import as_axis
 from compiler.frontend.symbolic import largest
 from compiler.ir import BOOL, Op
 
+_NAMES = {Op.ADD: "running sum", Op.MUL: "running product"}
 # A block of n elements takes n * n steps, n elements in blocks take n * BLOCK and a kernel or two
 # for each level of blocks.
 BLOCK = 16
@@ -44,7 +45,7 @@ def cumulative_sum(
     include_initial: bool = False,
 ) -> Value:
     """`cumsum`, for which only arrays of one axis may leave out which."""
-    return cumsum(x, _named(axis, x), dtype=dtype, include_initial=include_initial)
+    return cumsum(x, _named(Op.ADD, x, axis), dtype=dtype, include_initial=include_initial)
 
 
 def cumulative_prod(
@@ -55,13 +56,13 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Value:
     """`cumprod`, for which only arrays of one axis may leave out which."""
-    return cumprod(x, _named(axis, x), dtype=dtype, include_initial=include_initial)
+    return cumprod(x, _named(Op.MUL, x, axis), dtype=dtype, include_initial=include_initial)
 
 
-def _named(axis: int | None, x: Value) -> int | None:
-    if axis is None and x.ndim != 1:
-        raise ShapeError(f"cumulative of shape {x.shape}: name an axis")
-    return axis
+def _named(op: Op, x: Value, axis: int | None) -> int:
+    if axis is None and x.ndim > 1:
+        raise ShapeError(f"{_NAMES[op]} of shape {x.shape}: name an axis")
+    return 0 if axis is None else axis
 
 
 def _cumulative(
@@ -70,11 +71,11 @@ def _cumulative(
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
     if x.ndim == 0:
-        raise ShapeError("running sum of shape (): needs an axis")
+        raise ShapeError(f"{_NAMES[op]} of shape (): needs at least one dimension")
     along = as_axis(axis, x.ndim)
     result = dtypes.sum_of(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
     if result is BOOL:
-        raise DTypeError(f"cumulative {op.name.lower()} to bool: give an integer dtype")
+        raise DTypeError(f"{_NAMES[op]} to bool: give an integer dtype")
     wide = graph.cast(x, dtypes.accumulator(result))
     if include_initial:
         wide = _shifted(op, wide, along, 1, 0)

@@ -5,7 +5,8 @@ from math import prod
 
 from compiler.frontend import graph
 from compiler.frontend.formulas import Rule, weighed
-from compiler.frontend.functions.elementwise import constant, divide, equal, multiply, where
+from compiler.frontend.functions.elementwise import constant, divide, multiply, where
+from compiler.frontend.functions.reduce import is_extreme
 from compiler.frontend.functions.scan import cumprod
 from compiler.frontend.gradient.movement import total
 from compiler.frontend.graph import Value
@@ -20,9 +21,9 @@ def _again(reduced: Value, y: Value) -> Value:
 
 
 def _extreme(g: Value, y: Value) -> Value:
-    """Shared equally by all elements that are the greatest (the smallest)."""
+    """Shared equally by all elements that are the greatest (the smallest), or by all NaN."""
     x, axes = y.src[0], y.arg[1]
-    is_best = equal(x, _again(y, y))
+    is_best = is_extreme(x, _again(y, y))
     count = total(graph.cast(is_best, y.dtype), axes)
     share = divide(g, count)
     return where(is_best, _again(share, y), constant(x, 0))

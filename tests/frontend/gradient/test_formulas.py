@@ -64,6 +64,36 @@ def test_equal_elements_share_the_gradient_of_a_maximum():
     assert gradient_of(lambda x: x.maximum(y).sum(), [3.0, 2.0, 1.0]) == [1, 0.5, 0]
 
 
+NAN = np.nan
+EXTREMES = {
+    "max": (lambda x: x.max(), [1.0, NAN, 2.0], [0, 1, 0]),
+    "min": (lambda x: x.min(), [NAN, 1.0, NAN], [0.5, 0, 0.5]),
+    "max of rows": (lambda x: x.reshape(2, 2).max(1).sum(), [NAN, 1.0, 3.0, 2.0], [1, 0, 1, 0]),
+    "max pool": (
+        lambda x: x.reshape(1, 1, 5).max_pool(2, stride=1).sum(),
+        [1.0, NAN, 3.0, 2.0, 4.0],
+        [0, 2, 1, 0, 1],
+    ),
+    "maximum": (lambda x: x.maximum(x.flip()).sum(), [1.0, NAN, 2.0], [0, 1, 2]),
+    "minimum": (lambda x: x.minimum(1.5).sum(), [1.0, NAN, 2.0], [1, 1, 0]),
+    "put": (
+        lambda x: (
+            Tensor.zeros((1,), dtype=float, device="reference")
+            .put_along_axis([0, 0, 0], x, 0, reduce="maximum")
+            .sum()
+        ),
+        [1.0, NAN, 2.0],
+        [0, 1, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_an_extreme_that_is_nan_has_the_gradient_of_the_elements_that_are(name):
+    function, x, wanted = EXTREMES[name]
+    assert gradient_of(function, x) == wanted
+
+
 def test_a_product_with_zeros_gives_each_factor_the_product_of_the_others():
     assert gradient_of(lambda x: x.prod(), [2.0, 0.0, 5.0]) == [0, 10, 0]
     assert gradient_of(lambda x: x.prod(), [2.0, 0.0, 0.0]) == [0, 0, 0]
