@@ -51,6 +51,15 @@ def test_an_unbound_dimension_is_two(path):
     assert "y float32[2, 3]" in invoke(path, "--target", "reference").output
 
 
+def test_what_is_not_supported_is_said_before_inputs_are_made_up(tmp_path):
+    normalizer = helper.make_node("StringNormalizer", ["s"], ["y"])
+    file = tmp_path / "text.onnx"
+    onnx.save(small(normalizer, inputs=[("s", TensorProto.STRING, [1])]), str(file))
+    result = invoke(file)
+    assert result.exit_code == 3
+    assert "unsupported operators: StringNormalizer x1; unsupported inputs: s of" in result.output
+
+
 def test_compare_prints_the_error_of_every_output(path):
     result = invoke(path, "--target", "reference", "--compare")
     assert (result.exit_code, result.output) == (0, "y float32[2, 3] max|a-b|/max|b| 0\n")

@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler import Tensor
 from compiler.errors import CompilerError, ModelError
-from compiler.frontend.onnx import from_proto, load, run
+from compiler.frontend.onnx import default_feed, from_proto, load, run
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 FLOAT, node = TensorProto.FLOAT, helper.make_node
@@ -163,6 +163,41 @@ def test_missing_operators_of_all_domains_are_listed_once():
     ]
     wanted = "unsupported operators: Foo x2, com.microsoft.Bar x1, mine.Foo x1"
     assert message(lambda: run(from_proto(proto(*nodes)), {"x": X}, "reference")) == wanted
+
+
+HELD = (
+    *("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"),
+    *("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"),
+)
+FOREIGN = [
+    name
+    for name in TensorProto.DataType.keys()  # noqa: SIM118  # no mapping
+    if name not in ("UNDEFINED", *HELD)
+]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_inputs_that_no_tensor_holds_are_named_with_their_type(name):
+    kind = TensorProto.DataType.Value(name)
+    given = [info("x"), info("other", kind), info("more", kind)]
+    model = from_proto(proto(EXP, inputs=given))
+    wanted = f"unsupported inputs: other of {name}, more of {name}, which tensors do not have"
+    assert message(lambda: default_feed(model)) == wanted
+    assert message(lambda: run(model, {"x": X}, "reference")) == wanted
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_inputs_that_tensors_hold_are_fed(name):
+    given = [info("x"), info("other", TensorProto.DataType.Value(name))]
+    assert set(default_feed(from_proto(proto(EXP, inputs=given)))) == {"x", "other"}
+
+
+def test_missing_operators_stand_before_inputs_of_foreign_types():
+    given = [info("x", TensorProto.STRING)]
+    model = from_proto(proto(node("StringNormalizer", ["x"], ["y"]), inputs=given))
+    wanted = "unsupported operators: StringNormalizer x1; unsupported inputs: x of STRING, which"
+    for call in (lambda: default_feed(model), lambda: run(model, {"x": X}, "reference")):
+        assert message(call).startswith(wanted)
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What is wrong with a model before anything runs: names, counts, attributes. One line each.
 
-Domains that ONNX has no schemas for are taken as they are; `check_operators` lists them.
+Domains that ONNX has no schemas for are taken as they are; `check_supported` lists them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set

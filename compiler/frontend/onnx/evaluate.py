@@ -1,7 +1,7 @@
 """Evaluates graphs: each node becomes lazy values, in order."""
 
-from collections import ChainMap, Counter
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
 import onnx
@@ -16,9 +16,8 @@ from compiler.errors import (
 )
 from compiler.frontend import graph as lazy
 from compiler.frontend.graph import Value
-from compiler.frontend.onnx.bodies import body_of, has_body
+from compiler.frontend.onnx.bodies import body_of
 from compiler.frontend.onnx.call import Call, Item
-from compiler.frontend.onnx.check import nodes_in
 from compiler.frontend.onnx.decode import function_of
 from compiler.frontend.onnx.fold import fold
 from compiler.frontend.onnx.model import Function, FunctionKey, Graph, Model, NodeProto
@@ -41,7 +40,7 @@ class Context:
 
 
 def evaluate(model: Model, inputs: Mapping[str, Item], device: str) -> tuple[Item, ...]:
-    """The outputs of a model, lazily; `check_operators` has found nothing."""
+    """The outputs of a model, lazily; `check_supported` has found nothing."""
     context = Context(device, model.opsets, model.functions)
     return _graph(model.graph, inputs, {}, context)
 
@@ -168,27 +167,3 @@ def _operator(
     folded = None if node.domain else fold(call)
     result = OPERATORS[node.full_name](call) if folded is None else folded
     return result if isinstance(result, tuple) else (result,)
-
-
-# --- what is not supported ------------------------------------------------------------------------
-
-
-def check_operators(model: Model) -> None:
-    """Raise one ModelError that lists every unsupported operator with how often it is used."""
-    missing = Counter(
-        node.full_name
-        for node in _all_nodes(model)
-        if node.full_name not in OPERATORS
-        and (node.domain, node.op) not in model.functions
-        and not has_body(node, model.opsets)
-    )
-    if missing:
-        listed = ", ".join(f"{name} x{count}" for name, count in sorted(missing.items()))
-        raise ModelError(f"unsupported operators: {listed}")
-
-
-def _all_nodes(model: Model) -> Iterator[NodeProto]:
-    """Those of the graph, of graphs inside nodes, and of the model's functions."""
-    yield from nodes_in(model.graph)
-    for proto in model.functions.values():
-        yield from nodes_in(function_of(proto, {}).graph)

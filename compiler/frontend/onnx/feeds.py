@@ -7,6 +7,7 @@ import numpy as np
 from compiler.errors import ModelError
 from compiler.frontend.dtypes import as_dtype, to_numpy
 from compiler.frontend.onnx.model import Input, Model
+from compiler.frontend.onnx.supported import check_supported
 from compiler.frontend.storage import Array
 from compiler.ir import BOOL
 
@@ -17,7 +18,11 @@ UNBOUND = 2  # the size of a dimension that neither the model nor the user fixes
 def default_feed(
     model: Model, dims: Mapping[str, int] | None = None, given: Mapping[str, Array] | None = None
 ) -> dict[str, Array]:
-    """The given arrays, and for every other input normal numbers (small integers, coins)."""
+    """The given arrays, and for every other input normal numbers (small integers, coins).
+
+    Raises ModelError for wrong names, and for what cannot be run with any feed.
+    """
+    check_supported(model)
     bound, feed = dict(dims or {}), dict(given or {})
     check_dims(model, bound)
     check_names(model, feed)

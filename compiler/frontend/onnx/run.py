@@ -9,9 +9,10 @@ from compiler.errors import DTypeError, ModelError, ShapeError
 from compiler.frontend.binding import bind
 from compiler.frontend.graph import Value
 from compiler.frontend.onnx.call import Item, Series
-from compiler.frontend.onnx.evaluate import check_operators, evaluate
+from compiler.frontend.onnx.evaluate import evaluate
 from compiler.frontend.onnx.feeds import check_dims, check_names
 from compiler.frontend.onnx.model import Dim, Form, Input, Model
+from compiler.frontend.onnx.supported import check_supported
 from compiler.frontend.realize import realize, to_numpy
 from compiler.frontend.storage import Array, from_array
 from compiler.frontend.symbolic import Variable
@@ -47,7 +48,7 @@ def run_any(
     variables: Mapping[str, Variable] = _NONE,
 ) -> dict[str, Array | list[Array] | None]:
     """`run` for models with sequences (lists) and optionals (None) among inputs and outputs."""
-    check_operators(model)
+    check_supported(model)
     check_dims(model, variables)
     check_names(model, feed)
     for item in model.inputs:
