@@ -52,7 +52,7 @@ class Kind(Enum):
     FLIP = auto()  # arg: axes
     STRIDE = auto()  # every n-th element; arg: the step of each axis
     WINDOWS = auto()  # one axis becomes (window, place); arg: (axis, length, step, dilation)
-    CONTIGUOUS = auto()  # the source, but computed by a kernel of its own; arg: None
+    CONTIGUOUS = auto()  # the source, but computed by a kernel of its own; arg: whether asked for
 
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
@@ -258,14 +258,17 @@ def identity(op: Op, dtype: DType) -> Number:
             return 0
 
 
-def contiguous(value: Value) -> Value:
-    """The same value, computed by a kernel of its own, unless it lies in memory row by row."""
+def contiguous(value: Value, *, is_asked: bool = False) -> Value:
+    """The same value, computed by a kernel of its own, unless it lies in memory row by row.
+
+    The program asks for it, or else a function of several kernels does: `explain` tells them apart.
+    """
     base = value
     while base.kind is Kind.RESHAPE:
         base = base.src[0]
     if base.kind in (Kind.SOURCE, Kind.CONTIGUOUS):
         return value
-    return _intern(Kind.CONTIGUOUS, value.dtype, value.shape, (value,), None, value.device)
+    return _intern(Kind.CONTIGUOUS, value.dtype, value.shape, (value,), is_asked, value.device)
 
 
 # --- movement -------------------------------------------------------------------------------------

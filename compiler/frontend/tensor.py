@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from compiler.errors import DeviceError, DTypeError, ShapeError
-from compiler.frontend import binding, convert, dtypes, graph
+from compiler.frontend import binding, convert, dtypes
 from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions import (
     arrangement,
@@ -398,7 +398,7 @@ class Tensor:
         method(arrangement.trace),
     )
     pad = method(movement.pad)
-    contiguous = method(graph.contiguous)
+    contiguous = method(movement.contiguous)
     split, unstack = methods(movement.split), methods(movement.unstack)
     concat = cat = static(movement.concat)
     stack = static(movement.stack)

@@ -121,6 +121,27 @@ def test_explain_names_every_kernel_and_its_reason():
     assert f"   reads float32[{COLUMNS}] from kernel 1" in rest
 
 
+@pytest.mark.parametrize(
+    ("program", "is_asked"),
+    [
+        (lambda x: (x + 1).contiguous() * 2, True),
+        (lambda x: x.sort(), False),
+        (lambda x: x.argsort(), False),
+        (lambda x: x.sort().contiguous().sum(), True),
+    ],
+)
+def test_explain_says_contiguous_only_where_the_program_does(program, is_asked):
+    found = program(activations("reference")).explain()
+    assert ("contiguous() asks for it" in found) is is_asked
+
+
+def test_explain_names_steps_of_a_function(tensor):
+    assert (
+        "it is a step of a function of several kernels"
+        in tensor(np.arange(40.0)[::-1]).sort().explain()
+    )
+
+
 def test_explain_names_the_rows_that_a_kernel_keeps():
     text = activations("reference").softmax(1).explain()
     assert f"   keeps each row of {COLUMNS}: 2 reductions, one after the other" in text

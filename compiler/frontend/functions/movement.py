@@ -251,6 +251,11 @@ def _promoted(kept: Sequence[Value], all_values: Sequence[Value]) -> list[Value]
     return [graph.cast(value, dtype) for value in kept]
 
 
+def contiguous(x: Value) -> Value:
+    """The same elements, computed by a kernel of their own unless they lie in memory row by row."""
+    return graph.contiguous(x, is_asked=True)
+
+
 def stack(arrays: Sequence[Operand], axis: int = 0) -> Value:
     """Equally shaped arrays side by side along a new axis."""
     if not isinstance(arrays, Sequence):

@@ -52,6 +52,7 @@ class Reason(Enum):
 
     ASKED = "it was asked for"
     CONTIGUOUS = "contiguous() asks for it"
+    STEP = "it is a step of a function of several kernels"
     TABLE = "a gather reads it at computed offsets"
     RERUN = "its reduction would run again for every element that repeats, pads or reduces it"
     REPEAT = f"its slow function would run {REPEAT} times or more for each element"
@@ -64,6 +65,7 @@ class Reason(Enum):
 
 _APART = (
     Reason.CONTIGUOUS,
+    Reason.STEP,
     Reason.INPUTS,
     Reason.DEPTH,
     Reason.CROWD,
@@ -108,7 +110,7 @@ def find_cuts(
         if memory_of(value) is not None:
             continue
         if value.kind is Kind.CONTIGUOUS:
-            asked.setdefault(value, Reason.CONTIGUOUS)
+            asked.setdefault(value, Reason.CONTIGUOUS if value.arg else Reason.STEP)
         elif value.kind is Kind.GATHER and memory_of(value.src[0]) is None:
             asked.setdefault(value.src[0], Reason.TABLE)
     consumers = _consumers(order, memory_of)
