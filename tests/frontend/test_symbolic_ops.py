@@ -84,3 +84,18 @@ def agrees(name, device, choose):
                 assert bound.tobytes() == plain.tobytes()
             else:
                 np.testing.assert_allclose(bound, plain, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("shift", [1, -1, 2, -2, 5, -5, 40, (2, 3)])
+@pytest.mark.parametrize("low", [1, 3, 6])
+def test_a_roll_is_one_compile_however_short_the_axis_is(low, shift):
+    axis = (0, 1) if isinstance(shift, tuple) else 0
+    variable = Variable("n", low, 37)
+
+    def check(n):
+        x = np.arange(n * 4, dtype=np.float32).reshape(n, 4)
+        rolled = Tensor(x, device="reference").bind(variable).roll(shift, axis)
+        np.testing.assert_array_equal(rolled.numpy(), np.roll(x, shift, axis))
+
+    check(37)
+    assert compiles(lambda: [check(n) for n in (low, low + 1, 11)]) == 0

@@ -56,7 +56,7 @@ STEPS = {
 }
 
 
-NEEDS_ROWS = ("cut", "drop", "place", "roll", "some")  # one row would leave none, or no place
+NEEDS_ROWS = ("cut", "drop", "place", "some")  # one row would leave none, or no place
 
 
 def is_possible(name, low, high, bound):

@@ -26,7 +26,7 @@ from compiler.frontend.shapes import (
     as_shape,
     broadcast,
 )
-from compiler.frontend.symbolic import fixed, is_one
+from compiler.frontend.symbolic import fixed, is_one, is_symbolic
 from compiler.ir import BOOL, Op
 
 
@@ -151,12 +151,22 @@ def roll(x: Value, shift: int | Sequence[int], axis: Axes = None) -> Value:
         raise ShapeError(f"roll by {shifts} along {axes}: differ in number")
     for one, given in zip(shifts, axes, strict=True):
         along = as_axis(given, x.ndim)  # one may come again: it is moved again
-        size = x.shape[along]
-        start = -as_int(one, "shift") % size if size != 0 else 0
-        if start != 0:
-            parts = [(start, size), (0, start)]
-            x = concat([_along(x, along, part) for part in parts], along)
+        x = _rolled(x, along, as_int(one, "shift"))
     return x
+
+
+def _rolled(x: Value, axis: int, shift: int) -> Value:
+    size = x.shape[axis]
+    if shift == 0 or size == 0:
+        return x
+    if is_symbolic(size):  # a part of x twice: whatever the size is, no piece is left out
+        turn = abs(shift) % size
+        start = turn if shift < 0 else size - turn
+        return _along(concat([x, x], axis), axis, (start, start + size))
+    start = -shift % size
+    if start == 0:
+        return x
+    return concat([_along(x, axis, part) for part in ((start, size), (0, start))], axis)
 
 
 def _along(x: Value, axis: int, bounds: tuple[int, int]) -> Value:
