@@ -20,7 +20,9 @@ class Patch:
 
 def copy_compiler(to: Path, patches: Iterable[Patch] = ()) -> Path:
     """Copy this checkout's compiler into `to` and patch it; returns `to`, for --compiler."""
-    shutil.copytree(Path(ROOT) / "compiler", to / "compiler")
+    # Byte code that is copied is older than the copy of its source, and would not be trusted.
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(ROOT) / "compiler", to / "compiler", ignore=ignored)
     for patch in patches:
         _apply(patch, to)
     compile_ahead(to)

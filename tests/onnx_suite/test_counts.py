@@ -34,14 +34,16 @@ def living():
     return {id(item) for item in gc.get_objects() if isinstance(item, Value)}
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("name", CONSTANT)
-def test_a_constant_result_takes_a_kernel_every_time(cases, uncollected, name):
+def test_a_constant_result_takes_a_kernel_every_time(cases, name):
     case = cases[f"test_{name}_cpu"]
     assert [launches_of(case, "reference") for _ in range(3)] == [1, 1, 1]
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("name", CONSTANT + OTHERS)
-def test_what_a_model_made_is_gone_when_it_has_run(cases, uncollected, name):
+def test_what_a_model_made_is_gone_when_it_has_run(cases, name):
     before = living()
     launches_of(cases[f"test_{name}_cpu"], "reference")
     assert living() <= before

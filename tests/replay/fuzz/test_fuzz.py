@@ -1,12 +1,13 @@
 """`replay fuzz` from the command line: it finds what is planted, and draws the same for a seed."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from replay.patched import Patch, copy_compiler
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -18,18 +19,9 @@ def fuzz(*words: str) -> tuple[int, dict]:
     return done.returncode, json.loads(done.stdout)
 
 
-def patched_compiler(directory: Path, file: str, old: str, new: str) -> Path:
-    shutil.copytree(ROOT / "compiler", directory / "compiler")
-    path = directory / "compiler" / file
-    text = path.read_text()
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new))
-    return directory
-
-
 def test_a_wrong_identity_of_max_is_found_and_shrunk_to_a_kernel_a_person_can_read(tmp_path):
-    tree = patched_compiler(
-        tmp_path / "tree", "rules/decompose.py", "_MAX: scalar.lowest", "_MAX: 0"
+    tree = copy_compiler(
+        tmp_path / "tree", [Patch("compiler/rules/decompose.py", "_MAX: scalar.lowest", "_MAX: 0")]
     )
     corpus = tmp_path / "finds"
     words = ("--compiler", str(tree), "--corpus", str(corpus), "--examples", "200", "--seed", "3")
@@ -49,12 +41,9 @@ def test_a_wrong_identity_of_max_is_found_and_shrunk_to_a_kernel_a_person_can_re
 
 
 def test_a_kernel_that_kills_its_worker_is_a_find_of_its_own(tmp_path):
-    tree = patched_compiler(
-        tmp_path / "tree",
-        "passes/reduce.py",
-        "def reduce(root: Node, context: Context) -> Node:\n",
-        "def reduce(root: Node, context: Context) -> Node:\n    __import__('os').abort()\n",
-    )
+    head = "def reduce(root: Node, context: Context) -> Node:\n"
+    patch = Patch("compiler/passes/reduce.py", head, f"{head}    __import__('os').abort()\n")
+    tree = copy_compiler(tmp_path / "tree", [patch])
     code, report = fuzz("--compiler", str(tree), "--examples", "3", "--seed", "1")
     assert code == 1
     assert any("SIGABRT" in find["signature"] for find in report["finds"])
