@@ -1,6 +1,7 @@
 """How much work a kernel is, read off its AST: schedules and passes do not change it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 
@@ -23,7 +24,19 @@ _REDUCE, _MULACC, _STORE, _GATHER, _LOAD = Op.REDUCE, Op.MULACC, Op.STORE, Op.GA
 _MOVES = frozenset((Op.CAST, Op.BITCAST, Op.WHERE))
 _COUNTED = ELEMENTWISE - _MOVES
 _Positions = Callable[[frozenset[str]], int]  # how many there are along some axes
-_Extent = tuple[int, int, int]  # first and last element that a view reaches, and how many it visits
+_Steps = tuple[tuple[int, int], ...]  # distance and number, the smallest distance first
+
+_MOST_SPANNED = 1 << 20  # elements marked one by one: 0.1 ms
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """First and last element that an access reaches, how many it visits, and how if it is known."""
+
+    first: int
+    last: int
+    count: int
+    steps: _Steps | None = None
 
 
 def estimates(ast: Node) -> Estimates:
@@ -73,7 +86,7 @@ def _bytes(
             visited, extent = _visit(node.attr[0])
             accesses.setdefault((node.op, node.src[0]), {})[visited] = extent
         elif node.op is _GATHER:
-            anywhere = (0, _greatest(node.src[0].attr[1]) - 1, positions(free[node]))
+            anywhere = _Extent(0, _greatest(node.src[0].attr[1]) - 1, positions(free[node]))
             accesses.setdefault((_LOAD, node.src[0]), {})[node] = anywhere
     total = 0
     for (_, buffer), extents in accesses.items():
@@ -84,16 +97,56 @@ def _bytes(
 
 def _distinct(extents: Sequence[_Extent]) -> int:
     """How many elements several accesses visit: no overlap is counted twice."""
-    total, end, span, visited = 0, -1, 0, 0
-    for first, last, count in sorted(extents):
-        if first > end:
-            total += min(span, visited)
-            span, visited = 0, 0
-            end = first - 1
-        visited += count
-        span += max(0, last - end)
-        end = max(end, last)
-    return total + min(span, visited)
+    total, end = 0, -1
+    together: list[_Extent] = []  # each reaches into those before
+    for extent in sorted([each for each in extents if each.count], key=_first):
+        if extent.first > end:
+            total += _union(together)
+            together = []
+        together.append(extent)
+        end = max(end, extent.last)
+    return total + _union(together)
+
+
+def _first(extent: _Extent) -> int:
+    return extent.first
+
+
+def _union(extents: Sequence[_Extent]) -> int:
+    """Exact for affine accesses that are not far apart; else at most this many."""
+    visited = sum([extent.count for extent in extents])
+    if not extents or (len(extents) == 1 and _is_one_to_one(extents[0])):
+        return visited
+    start = extents[0].first
+    span = max([extent.last for extent in extents]) - start + 1
+    marks = 0
+    for extent in extents:
+        if extent.steps is None or span > _MOST_SPANNED:
+            return min(span, visited)
+        marks |= _marks(extent.steps) << (extent.first - start)
+    return marks.bit_count()
+
+
+def _is_one_to_one(extent: _Extent) -> bool:
+    """Whether each step leads beyond all that the smaller ones reach."""
+    reach = 0
+    for distance, number in extent.steps or ():
+        if distance <= reach:
+            return False
+        reach += distance * (number - 1)
+    return extent.steps is not None
+
+
+def _marks(steps: _Steps) -> int:
+    """A bit for each element visited. Made by doubling, so its own length is most of the cost."""
+    marks = 1
+    for distance, number in steps:
+        done = 1
+        while done < number:
+            more = min(done, number - done)
+            marks |= marks << distance * more  # some twice, where `more` is less than `done`
+            done += more
+    return marks
 
 
 def _visit(stack: ViewStack) -> tuple[object, _Extent]:
@@ -105,15 +158,16 @@ def _visit(stack: ViewStack) -> tuple[object, _Extent]:
         inner = stack.views[0]
         inside = _moves(inner)
         most = prod([max(0, high - low) for low, high, _ in inside])
-        return stack, (*_reach(inner, inside), min(count, most))
+        return stack, _Extent(*_reach(inner, inside), min(count, most))
     first, last = _reach(view, moves)
     steps: list[tuple[int, int]] = []
     for low, high, stride in moves:
         if not isinstance(stride, int):
-            return stack, (first, last, count)
+            return stack, _Extent(first, last, count)
         if high - low > 1:
             steps.append((abs(stride), high - low))
-    return (first, tuple(sorted(steps))), (first, last, count)
+    known = tuple(sorted(steps))
+    return (first, known), _Extent(first, last, count, known)
 
 
 def _moves(view: View) -> list[tuple[int, int, Size]]:

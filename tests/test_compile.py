@@ -3,8 +3,12 @@
 import subprocess
 import sys
 from dataclasses import replace
+from functools import reduce
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import compiler
 from compiler import (
@@ -21,7 +25,7 @@ from compiler import (
 from compiler.backends import Role
 from compiler.errors import DTypeError, IllegalOptError, OptionError, RewriteError, VerifyError
 from compiler.estimates import estimates
-from compiler.ir import Op, intern
+from compiler.ir import FLOAT32, VOID, Op, View, ViewStack, intern
 from compiler.kernel import parse_opts
 from compiler.options import ScheduleOptions
 from compiler.target import LLVM, OPENCL, Target
@@ -205,6 +209,29 @@ def test_overlapping_slices_are_counted_once():  # row 86
 %8 = SINK void %7 axes=(g0:10)
 """
     assert estimates(parse_node(text)).bytes == (10 + 11 + 10) * 4
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3, st.integers(20, 40)), min_size=1, max_size=4))
+def test_elements_of_windows_that_overlap_are_counted_once(windows):  # row 86
+    shape = (3, 2, 4)
+    output, source = [intern(Op.BUFFER, FLOAT32, (), (slot, 64)) for slot in (0, 1)]
+    loads = [
+        intern(
+            Op.LOAD, FLOAT32, (source,), (ViewStack((View(shape, tuple(steps), offset, None),)),)
+        )
+        for *steps, offset in windows
+    ]
+    total = reduce(lambda a, b: intern(Op.ADD, FLOAT32, (a, b)), loads)
+    placed = ViewStack((View(shape, (8, 4, 1), 0, None),))
+    stored = intern(Op.STORE, VOID, (output, total), (placed,))
+    root = intern(Op.SINK, VOID, (stored,), (tuple(zip(("g0", "g1", "g2"), shape, strict=True)),))
+    found = {
+        offset + int(np.dot(position, strides))
+        for *strides, offset in windows
+        for position in np.ndindex(shape)
+    }
+    assert estimates(root).bytes == 4 * (24 + len(found))
 
 
 def test_every_other_element_is_counted_once_though_it_is_read_backwards_too():
