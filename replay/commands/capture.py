@@ -19,10 +19,15 @@ from replay.invocation import Invocation
     required=True,
     help="Where records go; made if it is not there.",
 )
+@click.option(
+    "--fail-empty", is_flag=True, help="Exit code 3 if the program compiled no kernel either."
+)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CMD ...")
 @click.pass_obj
 @with_errors
-def command(invocation: Invocation, corpus_path: Path, program: tuple[str, ...]) -> int:
+def command(
+    invocation: Invocation, corpus_path: Path, program: tuple[str, ...], *, fail_empty: bool
+) -> int:
     """Run CMD, and record every kernel that it, its threads and its children compile.
 
     Exits with the program's own code, 128+n for signal n, or 3 if the program was fine but a record
@@ -30,7 +35,7 @@ def command(invocation: Invocation, corpus_path: Path, program: tuple[str, ...])
     """
     done = capture(program, corpus_path, invocation.environ, invocation.program)
     click.echo(_sentence(done, corpus_path), err=True)
-    return done.exit_code or (3 if done.lost else 0)
+    return done.exit_code or (3 if done.lost or (fail_empty and done.is_silent) else 0)
 
 
 def _sentence(done: Captured, corpus_path: Path) -> str:

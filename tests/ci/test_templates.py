@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from corpus import open_reader
 from replay.cli import COMMANDS
 from replay.patched import Patch, copy_compiler
 
@@ -199,5 +200,31 @@ def test_a_damaged_cache_a_failing_program_and_no_kernels_are_red(upstream, tmp_
     known = tmp_path / "known.kr"
     assert end(start(job, known, tmp_path / "reports", "exit 7"))[0] == 7
     assert end(start(job, known, tmp_path / "reports", "true"))[0] == 3
+    job = clone(upstream, tmp_path / "change", "spaces")
     known.write_bytes(b"KR damaged")
     assert end(start(job, known, tmp_path / "reports"))[0] != 0
+
+
+@pytest.mark.slow
+def test_a_change_that_compiles_nothing_is_red_whatever_the_base_branch_is_known_to_have(
+    upstream, tmp_path
+):
+    known = tmp_path / "known.kr"
+    assert end(start(clone(upstream, tmp_path / "main", "main"), known, tmp_path / "r"))[0] == 0
+    job = clone(upstream, tmp_path / "change", "spaces")
+    assert end(start(job, known, tmp_path / "reports", "true"))[0] == 3
+
+
+@pytest.mark.slow
+def test_the_base_branch_drops_what_it_no_longer_compiles(upstream, tmp_path):
+    """It was replayed for ever: red on each push where the compiler refuses it by now."""
+    known = tmp_path / "known.kr"
+    job = clone(upstream, tmp_path / "before", "main")
+    (job / "program.py").write_text(PROGRAM.replace("SUB", "FDIV"))
+    assert end(start(job, known, tmp_path / "reports"))[0] == 0
+    job = clone(upstream, tmp_path / "after", "main")
+    code, out = end(start(job, known, tmp_path / "reports"))
+    assert (code, "1 same = 1 records" in out) == (0, True)
+    with open_reader(known) as reader:
+        (found,) = reader
+    assert "SUB" in found.record.ast

@@ -197,9 +197,11 @@ def test_the_log_is_gone_when_the_program_has_ended(tmp_path):
     ]
 
 
-def test_a_program_that_capture_cannot_reach_is_pointed_to_the_doctor(tmp_path):
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-empty",), 3)])
+def test_a_program_that_capture_cannot_reach_is_pointed_to_the_doctor(tmp_path, options, code):
     finish(start(tmp_path / "corpus", "compile(1)"))
-    words = [*REPLAY, "capture", "--corpus", tmp_path / "corpus", "--", sys.executable, "-I", "-c"]
+    place = ("--corpus", tmp_path / "corpus", *options)
+    words = [*REPLAY, "capture", *place, "--", sys.executable, "-I", "-c"]
     done = subprocess.run(
         [*map(str, words), f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{PROGRAM}compile(2)"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -207,7 +209,7 @@ def test_a_program_that_capture_cannot_reach_is_pointed_to_the_doctor(tmp_path):
         text=True,
         check=False,
     )
-    assert done.returncode == 0
+    assert done.returncode == code
     assert "no kernel was captured" in done.stderr
     assert "replay doctor" in done.stderr
 
