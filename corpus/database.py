@@ -9,18 +9,22 @@ as it is. A corpus that this very process is writing is read through SQLite's ow
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from corpus.directory import (
     DATABASE_NAME,
+    GONE,
     JOURNAL_NAME,
     READ_ONLY,
     WAL_NAME,
     fingerprint,
+    has_lost_database,
     has_writer_here,
     held_still,
     inaccessible,
@@ -66,6 +70,10 @@ _ROW = (
 )
 _COLUMNS = frozenset(("key", "raw", "mode", "filename", "value"))
 _MODE_RAW = 1
+_OUT_OF_REACH = "out of reach: the database is damaged"
+_SHOWN = 3  # findings of SQLite
+_MOST_RECORDS = 10_000_000  # a larger count is damage itself, and each would be told
+_HEADER = struct.Struct(">16x H 6x I I 60x I")  # page size, changes, pages, changes when counted
 
 
 class Database:
@@ -79,10 +87,13 @@ class Database:
         self._is_at_rest = False
         with held_still(path, wait_s):
             self._still = fingerprint(path)
+            self._is_gone = has_lost_database(path)
             self._connection = self._open(wait_s)
         try:
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._has_rows = self._look()
+            if self._is_at_rest and self._why_cut() and not self.count():
+                self._is_gone, self._has_rows = True, False
         except BaseException:
             self.close()
             raise
@@ -93,9 +104,9 @@ class Database:
             self._copy.cleanup()
 
     def count(self) -> int:
-        """Count the records, those out of reach included."""
+        """Count the records, those out of reach included; of a lost database, one."""
         if not self._has_rows:
-            return 0
+            return int(self._is_gone)
         try:
             ((rows,),) = self._connection.execute("SELECT count(*) FROM Cache").fetchall()
         except sqlite3.DatabaseError:
@@ -117,6 +128,8 @@ class Database:
 
     def values(self, prefix: str) -> Iterator[RawItem]:
         """Yield rows in order of their keys; what is not one of our values is `Unreadable`."""
+        if self._is_gone and not prefix:
+            yield Unreadable("", GONE)
         if not self._has_rows:
             return
         where, bounds = _between(prefix)
@@ -133,8 +146,8 @@ class Database:
                     count += 1
                     yield self.value(key) or Unreadable(key, "its page of the database is damaged")
         self._refuse_changed()
-        if not prefix and (gone := self._expected() - count) > 0:
-            yield Unreadable("", f"{gone} records are out of reach: the database is damaged")
+        if not prefix:
+            yield from repeat(Unreadable("", _OUT_OF_REACH), self._expected() - count)
 
     def value(self, key: str) -> RawItem | None:
         """Give one row, or None where there is none."""
@@ -149,11 +162,28 @@ class Database:
 
     def why_damaged(self) -> tuple[str, ...]:
         """Say what SQLite's own check finds wrong with the database, nothing where it is whole."""
+        if self._is_gone:
+            return (GONE,)
+        cut = self._why_cut() if self._is_at_rest else ()
         try:
             rows = self._connection.execute("PRAGMA integrity_check(20)").fetchall()
         except sqlite3.DatabaseError as error:
-            return (str(error),)
-        return tuple(str(text) for (text,) in rows if text != "ok")
+            return (*cut, str(error))
+        lines = [line for (text,) in rows if text != "ok" for line in str(text).splitlines()]
+        found = [line for line in lines if not line.startswith("***")]  # which database: ours
+        more = (f"and {len(found) - _SHOWN} findings more",) if len(found) > _SHOWN else ()
+        return (*cut, *found[:_SHOWN], *more)
+
+    def _why_cut(self) -> tuple[str, ...]:
+        """Compare the file with the pages that its header counts: https://sqlite.org/fileformat."""
+        with (self.path / DATABASE_NAME).open("rb") as file:
+            head = file.read(_HEADER.size)
+        page_bytes, changes, pages, counted_at = _HEADER.unpack(head.ljust(_HEADER.size, b"\0"))
+        page_bytes = 65536 if page_bytes == 1 else page_bytes
+        there = size_of(self.path / DATABASE_NAME) // max(1, page_bytes)
+        if changes != counted_at or there >= pages:
+            return ()
+        return (f"the database is cut: {there} of its {pages} pages are there",)
 
     def at_rest(self) -> Path | None:
         """The database, if it holds every record by itself."""
@@ -197,16 +227,20 @@ class Database:
             )
 
     def _expected(self) -> int:
-        """Give the count that triggers keep beside the rows."""
+        """Give the count that triggers keep beside the rows, as far as it can be true."""
         try:
             query = "SELECT value FROM Settings WHERE key = 'count'"
             rows = self._connection.execute(query).fetchall()
         except sqlite3.DatabaseError:
             return 0
-        return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
+        count = rows[0][0] if rows and isinstance(rows[0][0], int) else 0
+        return count if count <= _MOST_RECORDS else 0
 
     def _keys_of_damaged(self) -> list[str]:
-        """Find keys by every way that still leads to some: index and table, from each end."""
+        """Find keys by every way that still leads to some: index and table, from each end.
+
+        Others than ours stay unnamed: the count of records says how many there must be.
+        """
         found: set[str] = set()
         for query in (
             f"SELECT {_KEY} FROM Cache ORDER BY key, raw",
@@ -216,7 +250,8 @@ class Database:
         ):
             try:
                 for (key,) in self._connection.execute(query):
-                    found.add(_shown(key))
+                    if is_key(_shown(key)):  # half a page reads as a whole one, of zeros
+                        found.add(key)
             except sqlite3.DatabaseError:
                 continue
         return sorted(found)
@@ -236,6 +271,10 @@ def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
         raise DamagedCorpusError(
             path, f"its database cannot be read: {error}; restore it from an archive"
         ) from None
+    if any(name is None for name, _, _ in rows):
+        raise DamagedCorpusError(
+            path, "its database cannot be read: it is cut short; restore it from an archive"
+        )
     for name, kind, sql in rows:
         is_plain = kind in ("table", "index", "trigger") and "VIRTUAL" not in str(sql)[:24]
         if name not in _KNOWN_OBJECTS or not is_plain:

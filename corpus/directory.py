@@ -2,7 +2,8 @@
 
 A corpus is a directory with a state file and a database. The state file says that the directory is
 ours and how many records could not be stored; it has one fixed length, so that the count can be
-raised in place on a disk that is full.
+raised in place on a disk that is full. It stays empty until there is a database: an empty database
+beside a full state file has been cut.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +36,7 @@ JOURNAL_NAME = "cache.db-journal"
 STATE_NAME = "corpus.state"
 
 FULL = "no room left on its disk; the record was not stored; free some and capture again"
+GONE = "its database is gone, or was cut to nothing"
 READ_ONLY = "cannot be written; give another place or change its permissions"
 
 _STATE = "kernel-replay corpus 1\nlost %010d\n"
@@ -94,6 +96,27 @@ def read_lost(path: Path) -> int:
     except OSError as error:
         raise inaccessible(path, error) from None
     return _parse_state(path, text)
+
+
+def is_settled(path: Path) -> bool:
+    """Say whether there has been a database, and no record was lost for want of one."""
+    try:
+        return (path / STATE_NAME).read_bytes() == (_STATE % 0).encode()
+    except OSError as error:
+        raise inaccessible(path, error) from None
+
+
+def settle(path: Path) -> None:
+    """Note that there is a database. Where that cannot be written, the next writer does it."""
+    with suppress(OSError):
+        if size_of(path / STATE_NAME) == 0:
+            raise_lost(path, 0)
+
+
+def has_lost_database(path: Path) -> bool:
+    """Say whether the database has gone, or has been cut to nothing."""
+    files = (DATABASE_NAME, WAL_NAME, JOURNAL_NAME)
+    return not any(size_of(path / name) for name in files) and is_settled(path)
 
 
 def reset_state(path: Path) -> None:
@@ -188,18 +211,12 @@ def unwritable(path: Path, error: OSError) -> PathError:
 
 
 def _write_new_state(path: Path) -> None:
-    try:
-        descriptor = os.open(path / STATE_NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-    except FileExistsError:
-        return
-    try:
-        os.write(descriptor, (_STATE % 0).encode())
-    finally:
-        os.close(descriptor)
+    with suppress(FileExistsError):
+        os.close(os.open(path / STATE_NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
 
 
 def _parse_state(path: Path, text: bytes) -> int:
-    if not text:  # its maker was interrupted between making and writing it
+    if not text:  # there is no database yet
         return 0
     if (match := _STATE_FORM.match(text)) is None:
         raise DamagedCorpusError(

@@ -22,9 +22,12 @@ from corpus.database import refuse_foreign
 from corpus.directory import (
     DATABASE_NAME,
     FULL,
+    GONE,
     READ_ONLY,
+    has_lost_database,
     held_still,
     note_writer,
+    settle,
     size_of,
     unwritable,
 )
@@ -254,18 +257,23 @@ def _open_cache(path: Path, wait_s: float) -> _SharedCache:
     deadline_s = time.monotonic() + wait_s
     while True:
         try:
-            return _try_to_open_cache(path, wait_s)
+            cache = _try_to_open_cache(path, wait_s)
         except LockedCorpusError:
             # Others who make, close or recover the database at this moment let nobody wait for it.
             if time.monotonic() >= deadline_s:
                 raise
+        else:
+            settle(path)
+            return cache
         time.sleep(_POLL_S)
 
 
 def _try_to_open_cache(path: Path, wait_s: float) -> _SharedCache:
     try:
         with held_still(path, wait_s):
-            pass
+            is_gone = has_lost_database(path)
+        if is_gone:
+            raise DamagedCorpusError(path, f"{GONE}; run `replay corpus check --repair`")
         if size_of(path / DATABASE_NAME):
             _refuse_foreign_database(path, wait_s)
         return _SharedCache(str(path), timeout=wait_s, disk=BytesDisk, **_SETTINGS)

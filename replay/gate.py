@@ -70,7 +70,7 @@ def pass_or_fail(
     if replayed < minimum:
         why.append(f"{replayed} of {len(results)} records were replayed, the minimum is {minimum}")
     if lost and not policy.allow_incomplete:
-        why.append(f"the corpus is incomplete: {lost} {_records(lost)} lost since it was captured")
+        why.append(f"the corpus is incomplete: {lost} {_records(lost)} lost")
     why += [f"the corpus is damaged: {line}" for line in damage]
     if is_interrupted:
         why.append("the replay was interrupted: not all that was asked was done")

@@ -1,5 +1,6 @@
 """`replay corpus`: what is in a corpus, what is damaged, and moving records between corpora."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from corpus import (
     SHORT_KEY,
@@ -63,12 +65,28 @@ def stat(corpus_path: Path, *, as_json: bool) -> int:
     if found.unreadable:
         click.echo(f"{found.unreadable} unreadable records: see `replay corpus check`")
     if found.lost:
-        click.echo(f"incomplete: {found.lost} records were lost when it was captured")
+        click.echo(_incomplete(found.lost))
     click.echo(f"{found.mean_bytes:.0f} bytes a record, {found.file_bytes} on disk")
     for name in ("by_kind", "by_target", "by_status", "by_revision"):
         for value, count in getattr(found, name).items():
             click.echo(f"{name.removeprefix('by_'):<9} {one_line(value)}: {count}")
     return 0
+
+
+def _incomplete(lost: int) -> str:
+    records = "1 record was" if lost == 1 else f"{lost} records were"
+    return f"incomplete: {records} lost, while it was captured or by a repair"
+
+
+def _name(what: str, items: Sequence[Unreadable]) -> None:
+    """Name each damaged record; those whose keys are not known are counted."""
+    for item in items:
+        if item.key:
+            click.echo(f"{what} {item.key}: {one_line(item.reason)}")
+    nameless = Counter(item.reason for item in items if not item.key)
+    for reason, count in nameless.items():
+        noun = "1 record" if count == 1 else f"{count} records"
+        click.echo(f"{what} {noun} of unknown key: {one_line(reason)}")
 
 
 @command.command("check")
@@ -88,14 +106,15 @@ def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> in
         total = len(reader)
         found = check_corpus(reader, lambda count: progress("checking", count, total))
     if as_json:
-        print_json({**asdict(found), "path": str(found.path), "is_whole": found.is_whole})
+        unreadable = to_builtins(found.unreadable)
+        said = {"path": str(found.path), "unreadable": unreadable, "is_whole": found.is_whole}
+        print_json({**asdict(found), **said})
         return 0 if found.is_whole else 1
-    for item in found.unreadable:
-        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    _name("unreadable", found.unreadable)
     for line in found.container:
         click.echo(f"damaged: {one_line(line)}")
     if found.lost:
-        click.echo(f"incomplete: {found.lost} records were lost when it was captured")
+        click.echo(_incomplete(found.lost))
     click.echo(f"{found.records} records, {len(found.unreadable)} unreadable")
     if not found.is_whole:
         click.echo(f"to keep the rest: replay corpus check --corpus {corpus_path} --repair")
@@ -104,8 +123,7 @@ def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> in
 
 def _repair(path: Path) -> int:
     done = repair_corpus(path)
-    for item in done.dropped:
-        click.echo(f"dropped {item.key}: {one_line(item.reason)}")
+    _name("dropped", done.dropped)
     kept = f"kept {done.kept} records"
     click.echo(f"{kept}; the damaged corpus is {done.backup}" if done.backup else kept)
     return 0
@@ -170,8 +188,7 @@ def _report_conflicts(conflicts: Sequence[Conflict], unreadable: Sequence[Unread
         )
     if len(conflicts) > _SHOWN:
         click.echo(f"and {len(conflicts) - _SHOWN} conflicts more")
-    for item in unreadable:
-        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    _name("unreadable", unreadable)
     return 1 if conflicts or unreadable else 0
 
 
@@ -208,8 +225,7 @@ def export(
         return _share(corpus_path, path, form, invocation, jobs)
     with open_reader(corpus_path) as reader:
         done = export_corpus(reader, path, form=form)
-    for item in done.unreadable:
-        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    _name("unreadable", done.unreadable)
     click.echo(f"{done.records} records to {path}")
     return 1 if done.unreadable else 0
 
@@ -223,8 +239,7 @@ def _share(
     crew = workers.Crew(environ=environ, size=jobs or workers.cores())
     with open_reader(corpus_path) as reader, showing_progress() as progress:
         done: Shared = sharing.share_corpus(reader, path, crew, form=form, progress=progress)
-    for item in done.unreadable:
-        click.echo(f"unreadable {item.key}: {one_line(item.reason)}")
+    _name("unreadable", done.unreadable)
     for each in done.left_out:
         click.echo(f"left out {each.key[:SHORT_KEY]}: {one_line(each.reason)}")
     joined = f", {done.joined} more became equal to one of them" if done.joined else ""

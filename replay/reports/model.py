@@ -135,7 +135,9 @@ def short(key: str) -> str:
 
 
 def more_about(report: Report, result: Result) -> str:
-    """The command that shows more of one result."""
+    """The command that shows more of one result; of a record without a key, of the corpus."""
+    if not result.key:
+        return f"replay corpus check --corpus {quoted(report.corpus)}"
     command = "show" if result.outcome in (Outcome.UNREADABLE, Outcome.MISSING) else "diff"
     if result.numerics in FAILED_RUNS:
         command = "verify"

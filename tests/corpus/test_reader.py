@@ -23,9 +23,12 @@ from corpus import (
     MissingCorpusError,
     Stored,
     Unreadable,
+    check_corpus,
+    directory,
     key_of,
     open_reader,
     open_writer,
+    repair_corpus,
 )
 
 
@@ -75,13 +78,59 @@ def test_a_corpus_without_records_is_empty_unless_that_is_allowed(make_corpus, m
     with pytest.raises(EmptyCorpusError, match="holds no records"):
         open_reader(path)
     assert list(open_reader(path, allow_empty=True)) == []
-    (path / "cache.db").unlink()
+
+
+def test_a_corpus_that_nobody_has_written_to_is_empty_and_not_damaged(tmp_path):
+    directory.make_corpus(tmp_path / "c")
     with pytest.raises(EmptyCorpusError, match="holds no records"):
+        open_reader(tmp_path / "c")
+    with open_reader(tmp_path / "c", allow_empty=True) as reader:
+        assert check_corpus(reader).is_whole
+    with open_writer(tmp_path / "c"):
+        pass
+    with open_reader(tmp_path / "c", allow_empty=True) as reader:
+        assert check_corpus(reader).is_whole
+
+
+def _cut(size):
+    return lambda file: os.truncate(file, size)
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, _cut(0), _cut(4096), _cut(9000)])
+def test_a_database_that_is_gone_is_damage_and_nobody_writes_a_new_one(make_corpus, harm):
+    path = make_corpus(3)
+    harm(path / "cache.db")
+    with open_reader(path) as reader:
+        found = check_corpus(reader)
+    assert (len(found.unreadable), found.is_whole, len(found.container)) == (1, False, 1)
+    with pytest.raises(DamagedCorpusError, match=r"--repair|restore it"):
+        open_writer(path)
+    assert repair_corpus(path).kept == 0
+    with open_reader(path, allow_empty=True) as reader:
+        assert (len(reader), reader.lost, check_corpus(reader).is_whole) == (0, 1, True)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.95])
+def test_of_a_database_that_is_cut_every_record_is_there_or_named(make_corpus, share):
+    """The count that the database keeps says how many there were, whatever can be reached."""
+    path = make_corpus(400)
+    os.truncate(path / "cache.db", int(os.path.getsize(path / "cache.db") * share))
+    with open_reader(path) as reader:
+        assert len(reader) == 400
+        items = list(reader)
+        assert any("pages are there" in line for line in reader.why_damaged())
+    assert len(items) == 400
+    whole = sum(isinstance(item, Stored) for item in items)
+    assert 0 < whole < 400
+    done = repair_corpus(path)
+    assert (done.kept, len(done.dropped)) == (whole, 400 - whole)
+
+
+def test_a_database_of_less_than_a_page_is_damaged_and_not_foreign(make_corpus):
+    path = make_corpus(3)
+    os.truncate(path / "cache.db", 3000)
+    with pytest.raises(DamagedCorpusError, match="restore it from an archive"):
         open_reader(path)
-    (path / "cache.db").touch()
-    with pytest.raises(EmptyCorpusError, match="holds no records"):
-        open_reader(path)
-    assert os.path.getsize(path / "cache.db") == 0
 
 
 def test_foreign_places_are_named_and_left_alone(tmp_path):

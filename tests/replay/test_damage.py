@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import sqlite3
 
 import msgspec
@@ -89,6 +90,34 @@ def test_repair_keeps_all_that_is_whole(capsys, damaged):
         left = list(reader.keys())
     assert (check.is_whole, check.records, check.lost) == (True, RECORDS - 5, 5)
     assert not set(keys) & set(left)
+    code, out, _ = run(capsys, "corpus", "check", "--corpus", path)
+    assert (code, "5 records were lost, while it was captured or by a repair" in out) == (0, True)
+
+
+def test_check_says_the_same_as_json(capsys, damaged):
+    path, keys, _ = damaged
+    code, out, _ = run(capsys, "corpus", "check", "--json", "--corpus", path)
+    document = json.loads(out)
+    assert (code, document["is_whole"], document["records"]) == (1, False, RECORDS)
+    assert sorted(item["key"] for item in document["unreadable"]) == keys
+    assert all(item["reason"] for item in document["unreadable"])
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 0.9])
+def test_a_database_that_was_cut_is_never_a_smaller_corpus(capsys, whole, tmp_path, share):
+    path = tmp_path / "corpus"
+    shutil.copytree(whole, path)
+    os.truncate(path / "cache.db", int(os.path.getsize(path / "cache.db") * share))
+    expected = RECORDS if share else 1
+    code, out, _ = run(capsys, "corpus", "check", "--corpus", path)
+    assert (code, f"{expected} records, " in out, "damaged: " in out) == (1, True, True)
+    report = tmp_path / "report.json"
+    words = ("run", "--corpus", path, "--verify", "none", "--report", f"json:{report}")
+    code, _, _ = run(capsys, *words)
+    document = json.loads(report.read_text())
+    assert code in (1, 3)
+    assert document["totals"]["records"] == expected
+    assert document["totals"]["unreadable"] > 0
 
 
 def test_a_planted_object_under_a_key_of_its_own_is_named(capsys, whole, tmp_path):
