@@ -12,7 +12,6 @@ import sqlite3
 import struct
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -24,7 +23,7 @@ from corpus.directory import (
     READ_ONLY,
     WAL_NAME,
     fingerprint,
-    has_lost_database,
+    has_had_database,
     has_writer_here,
     held_still,
     inaccessible,
@@ -72,6 +71,7 @@ _COLUMNS = frozenset(("key", "raw", "mode", "filename", "value"))
 _MODE_RAW = 1
 _OUT_OF_REACH = "out of reach: the database is damaged"
 _SHOWN = 3  # findings of SQLite
+_UNCOUNTED = "how many records there were is out of reach: the database is damaged"
 _MOST_RECORDS = 10_000_000  # a larger count is damage itself, and each would be told
 _HEADER = struct.Struct(">16x H 6x I I 60x I")  # page size, changes, pages, changes when counted
 
@@ -87,13 +87,12 @@ class Database:
         self._is_at_rest = False
         with held_still(path, wait_s):
             self._still = fingerprint(path)
-            self._is_gone = has_lost_database(path)
+            self._has_had_one = has_had_database(path)
             self._connection = self._open(wait_s)
         try:
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._has_rows = self._look()
-            if self._is_at_rest and self._why_cut() and not self.count():
-                self._is_gone, self._has_rows = True, False
+            self._is_gone = self._has_had_one and not self._has_rows
         except BaseException:
             self.close()
             raise
@@ -107,11 +106,12 @@ class Database:
         """Count the records, those out of reach included; of a lost database, one."""
         if not self._has_rows:
             return int(self._is_gone)
+        expected = self._expected()
         try:
             ((rows,),) = self._connection.execute("SELECT count(*) FROM Cache").fetchall()
         except sqlite3.DatabaseError:
             rows = len(self._keys_of_damaged())
-        return max(int(rows), self._expected())
+        return int(rows) + len(_out_of_reach(expected, int(rows)))
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Yield keys in order, whole records and damaged ones alike."""
@@ -133,6 +133,7 @@ class Database:
         if not self._has_rows:
             return
         where, bounds = _between(prefix)
+        expected = self._expected()  # first: a writer of this process may add to the rows meanwhile
         count, last = 0, ""
         try:
             query = f"SELECT {_ROW} FROM Cache {where} ORDER BY key, raw"
@@ -147,7 +148,7 @@ class Database:
                     yield self.value(key) or Unreadable(key, "its page of the database is damaged")
         self._refuse_changed()
         if not prefix:
-            yield from repeat(Unreadable("", _OUT_OF_REACH), self._expected() - count)
+            yield from _out_of_reach(expected, count)
 
     def value(self, key: str) -> RawItem | None:
         """Give one row, or None where there is none."""
@@ -164,17 +165,18 @@ class Database:
         """Say what SQLite's own check finds wrong with the database, nothing where it is whole."""
         if self._is_gone:
             return (GONE,)
-        cut = self._why_cut() if self._is_at_rest else ()
+        if self._is_at_rest and (cut := self._why_cut()) is not None:
+            return (cut,)  # of which SQLite would tell page by page
         try:
             rows = self._connection.execute("PRAGMA integrity_check(20)").fetchall()
         except sqlite3.DatabaseError as error:
-            return (*cut, str(error))
+            return (str(error),)
         lines = [line for (text,) in rows if text != "ok" for line in str(text).splitlines()]
         found = [line for line in lines if not line.startswith("***")]  # which database: ours
         more = (f"and {len(found) - _SHOWN} findings more",) if len(found) > _SHOWN else ()
-        return (*cut, *found[:_SHOWN], *more)
+        return (*found[:_SHOWN], *more)
 
-    def _why_cut(self) -> tuple[str, ...]:
+    def _why_cut(self) -> str | None:
         """Compare the file with the pages that its header counts: https://sqlite.org/fileformat."""
         with (self.path / DATABASE_NAME).open("rb") as file:
             head = file.read(_HEADER.size)
@@ -182,8 +184,8 @@ class Database:
         page_bytes = 65536 if page_bytes == 1 else page_bytes
         there = size_of(self.path / DATABASE_NAME) // max(1, page_bytes)
         if changes != counted_at or there >= pages:
-            return ()
-        return (f"the database is cut: {there} of its {pages} pages are there",)
+            return None
+        return f"the database is cut: {there} of its {pages} pages are there"
 
     def at_rest(self) -> Path | None:
         """The database, if it holds every record by itself."""
@@ -226,15 +228,17 @@ class Database:
                 self.path, "written to while it was read; read it again when capture has ended"
             )
 
-    def _expected(self) -> int:
-        """Give the count that triggers keep beside the rows, as far as it can be true."""
+    def _expected(self) -> int | None:
+        """Give the count that triggers keep beside the rows, None where it cannot be true."""
         try:
             query = "SELECT value FROM Settings WHERE key = 'count'"
             rows = self._connection.execute(query).fetchall()
         except sqlite3.DatabaseError:
-            return 0
-        count = rows[0][0] if rows and isinstance(rows[0][0], int) else 0
-        return count if count <= _MOST_RECORDS else 0
+            return None
+        if not rows and not self._has_had_one:
+            return 0  # it is being made, or its maker was killed
+        count = rows[0][0] if rows else None
+        return count if isinstance(count, int) and count <= _MOST_RECORDS else None
 
     def _keys_of_damaged(self) -> list[str]:
         """Find keys by every way that still leads to some: index and table, from each end.
@@ -259,22 +263,7 @@ class Database:
 
 def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
     """Raise unless a database holds just what a corpus does; say whether it holds a table yet."""
-    try:
-        rows = connection.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
-        columns = {row[1] for row in connection.execute("PRAGMA table_info(Cache)")}
-    except sqlite3.DatabaseError as error:
-        name = getattr(error, "sqlite_errorname", "")
-        if name.startswith("SQLITE_BUSY"):
-            raise LockedCorpusError(path, f"{error}; wait for its writers to end") from None
-        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):  # only a writer gets here
-            raise ReadOnlyCorpusError(path, READ_ONLY) from None
-        raise DamagedCorpusError(
-            path, f"its database cannot be read: {error}; restore it from an archive"
-        ) from None
-    if any(name is None for name, _, _ in rows):
-        raise DamagedCorpusError(
-            path, "its database cannot be read: it is cut short; restore it from an archive"
-        )
+    rows, columns = _schema(path, connection)
     for name, kind, sql in rows:
         is_plain = kind in ("table", "index", "trigger") and "VIRTUAL" not in str(sql)[:24]
         if name not in _KNOWN_OBJECTS or not is_plain:
@@ -284,6 +273,27 @@ def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
     if columns and not columns >= _COLUMNS:
         raise ForeignCorpusError(path, "its database has other columns than a corpus has")
     return bool(columns)
+
+
+def _schema(
+    path: Path, connection: sqlite3.Connection
+) -> tuple[list[tuple[object, object, object]], set[object]]:
+    """All that a database holds, and the columns of the table of records."""
+    try:
+        rows = connection.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(Cache)")}
+        if any(name is None for name, _, _ in rows):  # SQLite reads zeros where a page was cut
+            raise sqlite3.DatabaseError("its schema is cut")
+    except sqlite3.DatabaseError as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith("SQLITE_BUSY"):
+            raise LockedCorpusError(path, f"{error}; wait for its writers to end") from None
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):  # only a writer gets here
+            raise ReadOnlyCorpusError(path, READ_ONLY) from None
+        raise DamagedCorpusError(
+            path, f"its database cannot be read: {error}; restore it from an archive"
+        ) from None
+    return rows, columns
 
 
 def _copy_of(files: list[Path]) -> TemporaryDirectory[str]:
@@ -300,6 +310,13 @@ def _connect(file: Path, mode: str, *, timeout_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, check_same_thread=False)
     connection.text_factory = lambda text: text.decode(errors="backslashreplace")
     return connection
+
+
+def _out_of_reach(expected: int | None, found: int) -> tuple[Unreadable, ...]:
+    """One for each record that was not found, or one if nobody knows how many there were."""
+    if expected is None:
+        return (Unreadable("", _UNCOUNTED),)
+    return (Unreadable("", _OUT_OF_REACH),) * (expected - found)
 
 
 def _between(prefix: str) -> tuple[str, tuple[str, ...]]:

@@ -2,8 +2,8 @@
 
 A corpus is a directory with a state file and a database. The state file says that the directory is
 ours and how many records could not be stored; it has one fixed length, so that the count can be
-raised in place on a disk that is full. It stays empty until there is a database: an empty database
-beside a full state file has been cut.
+raised in place on a disk that is full. It says `corpus 0` until there is a database and `corpus 1`
+from then on, so that a database that is gone is told apart from one that never was.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ FULL = "no room left on its disk; the record was not stored; free some and captu
 GONE = "its database is gone, or was cut to nothing"
 READ_ONLY = "cannot be written; give another place or change its permissions"
 
-_STATE = "kernel-replay corpus 1\nlost %010d\n"
-_STATE_FORM = re.compile(rb"kernel-replay corpus 1\nlost (\d{10})\n\Z")
+_STATE = "kernel-replay corpus %d\nlost %010d\n"
+_STATE_FORM = re.compile(rb"kernel-replay corpus ([01])\nlost (\d{10})\n\Z")
 _MAX_LOST = 10**10 - 1
 
 # Where SQLite's lock bytes are: of the database file (pending, reserved, shared) and of the shared
@@ -91,48 +91,31 @@ def make_corpus(path: Path) -> None:
 
 def read_lost(path: Path) -> int:
     """Say how many records could not be stored. More than none makes a corpus incomplete."""
-    try:
-        text = (path / STATE_NAME).read_bytes()
-    except OSError as error:
-        raise inaccessible(path, error) from None
-    return _parse_state(path, text)
+    _, lost = _read_state(path)
+    return lost
 
 
-def is_settled(path: Path) -> bool:
-    """Say whether there has been a database, and no record was lost for want of one."""
-    try:
-        return (path / STATE_NAME).read_bytes() == (_STATE % 0).encode()
-    except OSError as error:
-        raise inaccessible(path, error) from None
+def has_had_database(path: Path) -> bool:
+    """Say whether there has been a database. Ask before looking for it: it may just be made."""
+    has_had_one, _ = _read_state(path)
+    return has_had_one
 
 
-def settle(path: Path) -> None:
+def note_database(path: Path) -> None:
     """Note that there is a database. Where that cannot be written, the next writer does it."""
     with suppress(OSError):
-        if size_of(path / STATE_NAME) == 0:
-            raise_lost(path, 0)
-
-
-def has_lost_database(path: Path) -> bool:
-    """Say whether the database has gone, or has been cut to nothing."""
-    files = (DATABASE_NAME, WAL_NAME, JOURNAL_NAME)
-    return not any(size_of(path / name) for name in files) and is_settled(path)
+        if not has_had_database(path):
+            _change_state(path, has_database=True)
 
 
 def reset_state(path: Path) -> None:
     """Write a damaged state file anew, with nothing lost."""
-    (path / STATE_NAME).write_bytes((_STATE % 0).encode())
+    (path / STATE_NAME).write_bytes((_STATE % (1, 0)).encode())
 
 
 def raise_lost(path: Path, count: int) -> None:
     """Add to the count of records that could not be stored; in place, it needs no room."""
-    descriptor = os.open(path / STATE_NAME, os.O_RDWR)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        lost = _parse_state(path, os.pread(descriptor, 4096, 0)) + count
-        os.pwrite(descriptor, (_STATE % min(max(lost, 0), _MAX_LOST)).encode(), 0)
-    finally:
-        os.close(descriptor)
+    _change_state(path, lost=count)
 
 
 @contextmanager
@@ -211,18 +194,44 @@ def unwritable(path: Path, error: OSError) -> PathError:
 
 
 def _write_new_state(path: Path) -> None:
-    with suppress(FileExistsError):
-        os.close(os.open(path / STATE_NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    try:
+        descriptor = os.open(path / STATE_NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        return
+    try:
+        os.write(descriptor, (_STATE % (0, 0)).encode())
+    finally:
+        os.close(descriptor)
 
 
-def _parse_state(path: Path, text: bytes) -> int:
-    if not text:  # there is no database yet
-        return 0
+def _change_state(path: Path, *, lost: int = 0, has_database: bool = False) -> None:
+    descriptor = os.open(path / STATE_NAME, os.O_RDWR)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        has_had_one, before = _parse_state(path, os.pread(descriptor, 4096, 0))
+        now = min(max(before + lost, 0), _MAX_LOST)
+        os.pwrite(descriptor, (_STATE % (has_had_one or has_database, now)).encode(), 0)
+    finally:
+        os.close(descriptor)
+
+
+def _read_state(path: Path) -> tuple[bool, int]:
+    try:
+        text = (path / STATE_NAME).read_bytes()
+    except OSError as error:
+        raise inaccessible(path, error) from None
+    return _parse_state(path, text)
+
+
+def _parse_state(path: Path, text: bytes) -> tuple[bool, int]:
+    """Say whether there has been a database, and how many records are lost."""
+    if not text:  # its maker was interrupted between making and writing it
+        return False, 0
     if (match := _STATE_FORM.match(text)) is None:
         raise DamagedCorpusError(
             path, f"its {STATE_NAME} is damaged; run `replay corpus check --repair`"
         )
-    return int(match.group(1))
+    return match[1] == b"1", int(match[2])
 
 
 def _lock(path: Path, wait_s: float, take: Callable[[], object]) -> None:

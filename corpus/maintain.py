@@ -71,11 +71,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair kept, what it could not, and where the corpus lies as it was before."""
+    """What a repair kept, what it could not, and where the corpus lies as it was before.
+
+    One record is assumed lost where the count of those that were lost earlier is damaged.
+    """
 
     kept: int
     dropped: tuple[Unreadable, ...]
     backup: Path | None
+    assumed_lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +141,14 @@ def repair_corpus(path: Path | str, *, wait_s: float = 5.0) -> Repaired:
     lost = _lost_before_damage(path)
     with open_reader(path, wait_s=wait_s, allow_empty=True) as reader:
         check = check_corpus(reader)
-        if check.is_whole and lost is not None:
+        assumed_lost = int(lost is None)
+        if check.is_whole and not assumed_lost:
             return Repaired(check.records, (), None)
         new = Path(tempfile.mkdtemp(prefix=f".{path.name[:64]}.", dir=path.parent))
         shutil.copymode(path, new)
         with open_writer(new) as writer:
             merge_corpus(reader, writer)
-            writer.note_lost(len(check.unreadable) + (lost is None))
+            writer.note_lost(len(check.unreadable) + assumed_lost)
     backup = _unused_name(path)
     try:
         with held_still(path, wait_s, exclusive=True):
@@ -154,7 +159,8 @@ def repair_corpus(path: Path | str, *, wait_s: float = 5.0) -> Repaired:
         raise unwritable(path, error) from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return Repaired(check.records - len(check.unreadable), check.unreadable, backup)
+    kept = check.records - len(check.unreadable)
+    return Repaired(kept, check.unreadable, backup, assumed_lost)
 
 
 def prune_corpus(path: Path | str, rule: Selection, *, dry_run: bool = False) -> Pruned:

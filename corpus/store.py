@@ -24,10 +24,10 @@ from corpus.directory import (
     FULL,
     GONE,
     READ_ONLY,
-    has_lost_database,
+    has_had_database,
     held_still,
+    note_database,
     note_writer,
-    settle,
     size_of,
     unwritable,
 )
@@ -263,7 +263,7 @@ def _open_cache(path: Path, wait_s: float) -> _SharedCache:
             if time.monotonic() >= deadline_s:
                 raise
         else:
-            settle(path)
+            note_database(path)
             return cache
         time.sleep(_POLL_S)
 
@@ -271,11 +271,10 @@ def _open_cache(path: Path, wait_s: float) -> _SharedCache:
 def _try_to_open_cache(path: Path, wait_s: float) -> _SharedCache:
     try:
         with held_still(path, wait_s):
-            is_gone = has_lost_database(path)
-        if is_gone:
+            has_had_one = has_had_database(path)
+        has_one = size_of(path / DATABASE_NAME) > 0 and _has_tables(path, wait_s)
+        if has_had_one and not has_one:
             raise DamagedCorpusError(path, f"{GONE}; run `replay corpus check --repair`")
-        if size_of(path / DATABASE_NAME):
-            _refuse_foreign_database(path, wait_s)
         return _SharedCache(str(path), timeout=wait_s, disk=BytesDisk, **_SETTINGS)
     except (diskcache.Timeout, sqlite3.Error) as error:
         raise _refusal(path, error, wait_s) from None
@@ -283,18 +282,19 @@ def _try_to_open_cache(path: Path, wait_s: float) -> _SharedCache:
         raise unwritable(path, error) from None
 
 
-def _refuse_foreign_database(path: Path, wait_s: float) -> None:
+def _has_tables(path: Path, wait_s: float) -> bool:
     """Refuse a database whose settings diskcache would run as statements of another's choice."""
     connection = sqlite3.connect(path / DATABASE_NAME, timeout=wait_s)
     try:
         if not refuse_foreign(path, connection):
-            return
+            return False
         query = "SELECT key, value FROM Settings WHERE key LIKE 'sqlite%'"
         for name, value in connection.execute(query):
             if name not in diskcache.DEFAULT_SETTINGS or not isinstance(value, int | str):
                 raise ForeignCorpusError(path, f"its database has the setting {str(name)[:40]!r}")
             if isinstance(value, str) and value != "wal":
                 raise ForeignCorpusError(path, f"its database sets {name} to {value[:40]!r}")
+        return True
     finally:
         connection.close()
 

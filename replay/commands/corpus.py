@@ -124,6 +124,9 @@ def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> in
 def _repair(path: Path) -> int:
     done = repair_corpus(path)
     _name("dropped", done.dropped)
+    if done.assumed_lost:
+        forget = f"replay corpus check --corpus {path} --forget-lost"
+        click.echo(f"its count of lost records was damaged: 1 is assumed; if none was: {forget}")
     kept = f"kept {done.kept} records"
     click.echo(f"{kept}; the damaged corpus is {done.backup}" if done.backup else kept)
     return 0

@@ -28,7 +28,7 @@ def writers_of(reports: Sequence[str]) -> Callable[[Report, Invocation], int]:
         for each in writers:  # one that cannot be written does not hide what was found
             each(report)
         if report.exit_code == 3:
-            raise ReplayError(f"corpus {report.corpus}: no record could be replayed; see above why")
+            raise ReplayError(f"corpus {report.corpus}: {report.why_not}")
         return report.exit_code
 
     return write

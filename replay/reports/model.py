@@ -108,12 +108,25 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def exit_code(self) -> int:
-        """0 passed, 1 gate failed, 3 nothing could be replayed, 130 interrupted."""
+        """0 passed, 1 gate failed, 3 not all could be read or none replayed, 130 interrupted."""
         if self.is_interrupted:
             return 130
-        if self.replayed == 0 and not (self.shard and not self.results):
-            return 3  # a part may be empty, a whole may not
+        if self.why_not is not None:
+            return 3
         return 0 if self.gate.passed else 1
+
+    @property
+    def why_not(self) -> str | None:
+        """Why this is no replay of the corpus at all, if it is none."""
+        unreadable = self.totals[Outcome.UNREADABLE.value]
+        if self.damage and self.replayed:
+            share = f"{unreadable} of its {len(self.results)} records"
+            return f"it is damaged, {share} are out of reach; see `replay corpus check`"
+        if self.damage:
+            return "it is damaged, no record could be replayed; see `replay corpus check`"
+        if self.replayed == 0 and not (self.shard and not self.results):
+            return "no record could be replayed; see above why"  # a part may be empty
+        return None
 
     @property
     def headline(self) -> str:

@@ -55,20 +55,18 @@ def merge_parts(parts: Sequence[Report], policy: Policy, ledger: Ledger) -> Repo
     ordered = tuple(results[key] for key in sorted(results))
     marked, clusters = with_clusters(with_approvals(with_growth(ordered, policy), ledger))
     is_interrupted = any(part.is_interrupted for part in parts)
+    lost = max(part.lost for part in parts)
+    damage = tuple(dict.fromkeys(line for part in parts for line in part.damage))
     return msgspec.structs.replace(
         first,
         results=marked,
         clusters=clusters,
-        gate=pass_or_fail(
-            marked,
-            policy,
-            lost=first.lost,
-            damage=first.damage,
-            is_interrupted=is_interrupted,
-        ),
+        gate=pass_or_fail(marked, policy, lost=lost, damage=damage, is_interrupted=is_interrupted),
         compiles=sum(part.compiles for part in parts),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         is_interrupted=is_interrupted,
+        lost=lost,
+        damage=damage,
         selected_from=None,
         shard=None,
         corpus_digest=None,

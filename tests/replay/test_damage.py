@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import sqlite3
+import sys
 
 import msgspec
 import pytest
@@ -135,3 +136,54 @@ def test_a_planted_object_under_a_key_of_its_own_is_named(capsys, whole, tmp_pat
     code, out, _ = run(capsys, "corpus", "check", "--corpus", path)
     assert (code, trap.exists()) == (1, False)
     assert "4 records, 1 unreadable" in out
+
+
+# --- a database that was cut, or is gone ---
+
+
+@pytest.fixture
+def halved(whole, tmp_path):
+    path = shutil.copytree(whole, tmp_path / "halved")
+    os.truncate(path / "cache.db", (path / "cache.db").stat().st_size // 2)
+    return path
+
+
+def test_run_on_a_cut_database_counts_what_is_out_of_reach(capsys, halved, tmp_path):
+    words = ("run", "--corpus", halved, "--verify", "none", "--determinism", "none")
+    code, out, err = run(capsys, *words, "--report", f"json:{tmp_path / 'report'}")
+    totals = json.loads((tmp_path / "report").read_text())["totals"]
+    unread = totals["unreadable"]
+    assert (code, totals["records"], totals["same"]) == (3, RECORDS, RECORDS - unread)
+    assert 0 < unread < RECORDS
+    assert f"damaged, {unread} of its {RECORDS} records are out of reach" in err
+    assert "gate failed: the corpus is damaged: the database is cut" in out
+
+
+def test_parts_of_a_cut_database_are_damaged_too(capsys, halved, tmp_path):
+    parts = [tmp_path / f"part-{number}" for number in (1, 2)]
+    words = ("run", "--corpus", halved, "--verify", "none", "--determinism", "none")
+    for number, part in enumerate(parts, 1):
+        assert run(capsys, *words, "--shard", f"{number}/2", "--report", f"part:{part}")[0] == 3
+    code, out, _ = run(capsys, "merge", *parts)
+    assert (code, f"= {RECORDS} records" in out) == (3, True)
+
+
+@pytest.mark.parametrize("shard", ["1/1", "1/2", "2/2"])
+def test_run_and_capture_refuse_a_corpus_whose_database_is_gone(capsys, whole, tmp_path, shard):
+    path = shutil.copytree(whole, tmp_path / "corpus")
+    os.truncate(path / "cache.db", 0)
+    code, _, err = run(capsys, "run", "--corpus", path, "--shard", shard)
+    assert (code, "it is damaged" in err) == (3, True)
+    code, _, err = run(capsys, "capture", "--corpus", path, "--", sys.executable, "-c", "")
+    assert (code, "its database is gone" in err) == (3, True)
+
+
+def test_a_repaired_corpus_says_how_its_records_came_to_be_lost(capsys, whole, tmp_path):
+    path = shutil.copytree(whole, tmp_path / "corpus")
+    (path / "corpus.state").write_text("nonsense")
+    code, out, _ = run(capsys, "corpus", "check", "--corpus", path, "--repair")
+    assert (code, "its count of lost records was damaged: 1 is assumed" in out) == (0, True)
+    _, out, _ = run(capsys, "corpus", "check", "--corpus", path)
+    assert "incomplete: 1 record was lost, while it was captured or by a repair" in out
+    assert run(capsys, "corpus", "check", "--corpus", path, "--forget-lost")[0] == 0
+    assert "incomplete" not in run(capsys, "corpus", "check", "--corpus", path)[1]
