@@ -16,7 +16,7 @@ from replay.environment import without_capture
 from replay.errors import ReplayError, UsageError
 from replay.fingerprint import Memory, cache_path, identity_of
 from replay.fresh import compare
-from replay.gate import Gate, pass_or_fail, with_approvals, with_growth
+from replay.gate import pass_or_fail, with_approvals, with_growth
 from replay.invocation import Invocation
 from replay.journal import Journal
 from replay.outcome import Outcome, Result
@@ -266,17 +266,21 @@ def _report(
         lost=reader.lost,
         damage=found.damage,
         is_interrupted=found.is_interrupted,
+        is_part=is_shard,
     )
+    notes = [*_notes(found, is_kept=request.fresh is None), *_missing_tool(results, invocation)]
+    if is_shard and not results:
+        notes.append(f"no record that was asked for lies in shard {request.shard}")
     return Report(
         corpus=str(request.corpus),
         mode=request.mode.value,
         baseline=request.baseline,
         results=results,
         clusters=clusters,
-        gate=gate if results or not is_shard else Gate(passed=True, why=()),
+        gate=gate,
         compiles=found.compiles,
         selected_from=total if is_part else None,
-        notes=(*_notes(found, is_kept=request.fresh is None), *_missing_tool(results, invocation)),
+        notes=tuple(notes),
         is_interrupted=found.is_interrupted,
         shard=str(request.shard) if is_shard else None,
         corpus_digest=_digest_of_keys(reader) if is_shard else None,

@@ -16,6 +16,7 @@ from programs import (
     small_corpus,
 )
 
+from corpus import Form, export_corpus, open_reader, open_writer
 from replay.errors import UsageError
 from replay.shard import Shard, parse_shard
 
@@ -97,6 +98,27 @@ def test_a_shard_without_a_record_passes_and_the_whole_is_judged(capsys, tmp_pat
         assert replay(capsys, corpus, "--shard", f"{number}/2", "--report", f"part:{part}") == 0
     code, merged = merge(capsys, *parts)
     assert (code, merged["totals"]["same"], merged["totals"]["records"]) == (0, 1, 1)
+
+
+def test_a_shard_without_a_record_says_so_and_fails_for_what_the_corpus_lacks(capsys, tmp_path):
+    corpus = make_corpus(tmp_path / "c", [record_of(DIFFERENCE.format(size=4))])
+    (empty,) = [text for text in ("1/2", "2/2") if not parse_shard(text).has(*keys_of(corpus))]
+    code, out, _ = run(capsys, "run", "--corpus", corpus, "--shard", empty)
+    assert (code, f"note: no record that was asked for lies in shard {empty}" in out) == (0, True)
+    with open_writer(corpus) as writer:
+        writer.note_lost()
+    code, out, _ = run(capsys, "run", "--corpus", corpus, "--shard", empty)
+    assert (code, "the corpus is incomplete: 1 record is lost" in out) == (1, True)
+
+
+@pytest.mark.parametrize("form", [None, Form.TEXT, Form.BINARY])
+def test_no_shard_of_an_empty_corpus_passes(capsys, tmp_path, form):
+    corpus = make_corpus(tmp_path / "c", [])
+    if form is not None:
+        with open_reader(corpus, allow_empty=True) as reader:
+            export_corpus(reader, corpus := tmp_path / "file", form=form)
+    code, _, err = run(capsys, "run", "--corpus", corpus, "--shard", "2/2")
+    assert (code, "holds no records" in err) == (3, True)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"form": 2, "report": {}}', "\x00"])
