@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from corpus.baseline import Added, Side, differing_fields
+    from corpus.directory import refuse_store
     from corpus.encoding import decode_record, digest_of_body, encode_record
     from corpus.errors import (
         ChangedCorpusError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         repair_corpus,
         stat_corpus,
     )
+    from corpus.place import name_of, url_of
     from corpus.reader import Reader, decode_item, open_reader
     from corpus.record import (
         SCHEMA,
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
 # need the writer alone, and pay for nothing else.
 _MODULES = {
     "baseline": "Added Side differing_fields",
+    "directory": "refuse_store",
     "encoding": "decode_record digest_of_body encode_record",
     "errors": (
         "ChangedCorpusError CorpusError DamagedCorpusError EmptyCorpusError "
@@ -87,6 +90,7 @@ _MODULES = {
     "maintain": (
         "Check Pruned Repaired Stat check_corpus forget_lost prune_corpus repair_corpus stat_corpus"
     ),
+    "place": "name_of url_of",
     "reader": "Reader decode_item open_reader",
     "record": (
         "Argument ArgumentKind Estimates Item KernelRecord Launch Opt Provenance RawItem "
@@ -163,11 +167,14 @@ __all__ = [
     "key_of",
     "key_of_question",
     "merge_corpus",
+    "name_of",
     "open_reader",
     "open_writer",
     "prune_corpus",
+    "refuse_store",
     "repair_corpus",
     "resolve_key",
     "select",
     "stat_corpus",
+    "url_of",
 ]

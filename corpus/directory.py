@@ -29,6 +29,7 @@ from corpus.errors import (
     PathError,
     ReadOnlyCorpusError,
 )
+from corpus.place import url_of
 
 DATABASE_NAME = "cache.db"
 WAL_NAME = "cache.db-wal"
@@ -75,6 +76,16 @@ def require_corpus(path: Path) -> None:
     raise ForeignCorpusError(
         path, f"holds {first!r} but no {STATE_NAME}, so it is not a corpus; give another directory"
     )
+
+
+def refuse_store(path: Path | str) -> None:
+    """Raise where a place to write to is the URL of an object store."""
+    if (url := url_of(path)) is not None:
+        raise ForeignCorpusError(
+            Path(path),
+            "an object store, which is no directory to write to; name one, and push it with"
+            f" `replay corpus export {url} --corpus DIR`",
+        )
 
 
 def make_corpus(path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from corpus.place import name_of
+
 
 class CorpusError(Exception):
     """Base of every deliberate failure of this package."""
@@ -29,7 +31,7 @@ class PathError(CorpusError):
     """A corpus or archive that cannot be used; `path` is the one meant."""
 
     def __init__(self, path: Path, fact: str) -> None:
-        super().__init__(f"corpus {path}: {fact}")
+        super().__init__(f"corpus {name_of(path)}: {fact}")
         self.path = path
         self.fact = fact
 

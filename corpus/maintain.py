@@ -16,6 +16,7 @@ from corpus.directory import (
     fingerprint,
     held_still,
     read_lost,
+    refuse_store,
     require_corpus,
     reset_state,
     size_of,
@@ -135,6 +136,7 @@ def repair_corpus(path: Path | str, *, wait_s: float = 5.0) -> Repaired:
     What is dropped counts as lost, so the corpus is incomplete until it is captured again. A whole
     corpus is left as it is. Nobody else may have it open.
     """
+    refuse_store(path)
     path = Path(path).absolute()
     require_corpus(path)
     before = fingerprint(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -19,9 +18,8 @@ from corpus.errors import (
     ForeignCorpusError,
     UnreadableError,
 )
+from corpus.place import url_of
 from corpus.record import Item, RawItem, Stored, Unreadable
-
-_URL = re.compile(r"(?P<scheme>s3|gs|az|file):/+(?P<rest>[^/].*)")
 
 
 class Source(Protocol):
@@ -118,7 +116,9 @@ def open_reader(path: Path | str, *, wait_s: float = 5.0, allow_empty: bool = Fa
     missing, empty, foreign or locked place apart. With `allow_empty` a corpus without a record is
     not an error, as long as it is one.
     """
+    fill = f"replay capture --corpus {path} -- CMD"
     if (url := url_of(path)) is not None:
+        fill = f"replay corpus export {url} --corpus DIR"
         remote = import_module("corpus.remote")  # an extra
         reader: Reader = remote.open_remote(remote.open_store(url, make=False), url)
         path = Path(url)
@@ -128,18 +128,7 @@ def open_reader(path: Path | str, *, wait_s: float = 5.0, allow_empty: bool = Fa
     if len(reader) or allow_empty:
         return reader
     reader.close()
-    raise EmptyCorpusError(
-        path, f"holds no records; fill it with `replay capture --corpus {path} -- CMD`"
-    )
-
-
-def url_of(path: Path | str) -> str | None:
-    """The URL of an object store that a path was made of, which folds its slashes; else None."""
-    match = _URL.fullmatch(str(path))
-    if match is None:
-        return None
-    root = "/" if match["scheme"] == "file" else ""
-    return f"{match['scheme']}://{root}{match['rest']}"
+    raise EmptyCorpusError(path, f"holds no records; fill it with `{fill}`")
 
 
 def _open_file(path: Path) -> Source:

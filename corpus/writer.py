@@ -15,7 +15,7 @@ from typing import Self
 
 from corpus import baseline
 from corpus.baseline import Added, Decision
-from corpus.directory import make_corpus, raise_lost, unwritable
+from corpus.directory import make_corpus, raise_lost, refuse_store, unwritable
 from corpus.encoding import encode_record
 from corpus.errors import InvalidRecordError, PathError, UnreadableError
 from corpus.record import KernelRecord
@@ -123,6 +123,7 @@ class Writer:
 
 def open_writer(path: Path | str, *, wait_s: float = 30.0) -> Writer:
     """Open a corpus directory for writing; make it where nothing or an empty directory is."""
+    refuse_store(path)
     path = Path(path).absolute()
     try:
         make_corpus(path)

@@ -38,6 +38,7 @@ def capture(
     `program` is that command where it has been started already.
     """
     if program is None:
+        corpora.refuse_store(corpus)
         try:
             program = Program(command, str(corpus), environ)
         except OSError as error:

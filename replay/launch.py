@@ -91,7 +91,7 @@ def launch(words: Sequence[str], environ: Mapping[str, str]) -> Program | None:
         del command[0]
     elif command and command[0].startswith("-"):
         return None
-    if not command or not corpus:
+    if not command or not corpus or ":" in corpus:  # of a URL, the command says why not
         return None
     try:
         return Program(command, corpus, environ)

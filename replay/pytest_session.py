@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from compiler import subscribe, unsubscribe
-from corpus import CorpusError, open_reader, open_writer
+from corpus import CorpusError, open_reader, open_writer, refuse_store, url_of
 from replay.capturing import account
 from replay.environment import VARIABLE, Capture, with_capture
 from replay.errors import ReplayError
@@ -55,10 +55,11 @@ def _meant(config: pytest.Config) -> tuple[Purpose, Path]:
         raise pytest.UsageError("--replay-check and --replay-update need --replay-corpus DIR")
     if is_check and is_update:
         raise pytest.UsageError("--replay-check and --replay-update exclude each other")
-    corpus = config.invocation_params.dir / place
+    corpus = Path(place) if url_of(place) else config.invocation_params.dir / place
     if is_check:
         _must_be_readable(corpus)
         return Purpose.CHECK, corpus
+    _must_be_writable(corpus)
     if is_update:
         if corpus.exists():
             _must_be_readable(corpus)
@@ -72,6 +73,13 @@ def _must_be_readable(corpus: Path) -> None:
     try:
         with open_reader(corpus):
             return
+    except CorpusError as error:
+        raise pytest.UsageError(f"--replay-corpus: {error}") from None
+
+
+def _must_be_writable(corpus: Path) -> None:
+    try:
+        refuse_store(corpus)
     except CorpusError as error:
         raise pytest.UsageError(f"--replay-corpus: {error}") from None
 

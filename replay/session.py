@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from corpus import Reader, Selection, open_reader, select
+from corpus import Reader, Selection, name_of, open_reader, select
 from replay import metrics
 from replay.approvals import read_ledger
 from replay.cluster import with_clusters
@@ -76,7 +76,7 @@ class Request:
     @property
     def baseline(self) -> str:
         if self.fresh is not None:
-            return f"fresh capture {self.fresh}"
+            return f"fresh capture {name_of(self.fresh)}"
         return f"revision {self.against}" if self.against else "the recorded output"
 
 
@@ -238,7 +238,9 @@ def _chosen(reader: Reader, request: Request) -> tuple[Source, int]:
     if request.selection != Selection():
         keys = [item.key for item in select(reader, request.selection)]
         if not keys:
-            raise ReplayError(f"corpus {request.corpus}: no record was chosen; see `replay list`")
+            raise ReplayError(
+                f"corpus {name_of(request.corpus)}: no record was chosen; see `replay list`"
+            )
         chosen = tuple(key for key in keys if request.shard.has(key))
         return Source(reader, len(chosen), chosen), total
     if request.shard == WHOLE:
@@ -272,7 +274,7 @@ def _report(
     if is_shard and not results:
         notes.append(f"no record that was asked for lies in shard {request.shard}")
     return Report(
-        corpus=str(request.corpus),
+        corpus=name_of(request.corpus),
         mode=request.mode.value,
         baseline=request.baseline,
         results=results,

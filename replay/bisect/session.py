@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpus import Selection, Stored, open_reader, select
+from corpus import Selection, Stored, name_of, open_reader, select
 from replay.bisect.history import Commit, History, read_history
 from replay.bisect.judging import Criterion, Judging
 from replay.bisect.search import Cell, Found, Kind, Search
@@ -103,7 +103,7 @@ def _chosen(request: Request) -> dict[str, Stored]:
     with open_reader(request.corpus) as reader:
         items = [item for item in select(reader, request.selection) if isinstance(item, Stored)]
     if not items:
-        raise ReplayError(f"corpus {request.corpus}: no readable record is chosen")
+        raise ReplayError(f"corpus {name_of(request.corpus)}: no readable record is chosen")
     return {item.key: item for item in items}
 
 

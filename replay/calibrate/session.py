@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from corpus import Reader, Selection, Unreadable, select
+from corpus import Reader, Selection, Unreadable, name_of, select
 from replay.calibrate.mutants import Mutant
 from replay.errors import ReplayError
 from replay.fuzz import IMPORTS, Lab, run_campaign
@@ -121,8 +121,8 @@ def calibrate(
     sound = _sound(_replayed(_of(reader, chosen), plan.crew, Extent.ALL, progress), left_out)
     if not sound:
         raise ReplayError(
-            f"corpus {reader.path}: no record is `same` and right with the compiler as it is: "
-            f"{reasons_of(left_out)}; see `replay run --verify all`"
+            f"corpus {name_of(reader.path)}: no record is `same` and right with the compiler "
+            f"as it is: {reasons_of(left_out)}; see `replay run --verify all`"
         )
     source = _of(reader, sound)
     caught: list[Caught] = []

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import click
 
-from corpus import KernelRecord, Stored, open_reader
+from corpus import KernelRecord, Stored, open_reader, refuse_store
 from replay.approvals import Approval, add_approvals
 from replay.baseline import update_corpus, with_answer, with_numerics
 from replay.commands.common import corpus_option, selection_options, showing_progress, with_errors
@@ -57,6 +57,8 @@ def command(
     """
     _check(invocation, reason, until, is_review=is_review, is_update=update)
     _check_that_it_runs(request)
+    if update:
+        refuse_store(request.corpus)
     with showing_progress() as progress:
         report = replay_corpus(request, invocation, progress)
     if report.is_interrupted:

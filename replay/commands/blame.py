@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from corpus import name_of
 from replay.blame import Answer, Applied, Request, Verdict, blame
 from replay.commands.common import corpus_option, print_json, with_errors
 from replay.environment import without_capture
@@ -72,7 +73,7 @@ def _lines(answer: Answer, corpus: Path) -> list[str]:
     stage = blamed.stage
     if stage is None:
         return [*lines, *_device(answer)]
-    show = f"  replay show {short(answer.key)} --corpus {quoted(str(corpus))} --stages"
+    show = f"  replay show {short(answer.key)} --corpus {quoted(name_of(corpus))} --stages"
     lines += [f"first wrong stage: {stage.name}", f"  {one_line(stage.reason or '')}", show]
     return [*lines, *_rule(answer, show), _opt(answer)]
 

@@ -25,6 +25,7 @@ from corpus import (
     export_corpus,
     forget_lost,
     merge_corpus,
+    name_of,
     open_reader,
     open_writer,
     prune_corpus,
@@ -59,7 +60,7 @@ def stat(corpus_path: Path, *, as_json: bool) -> int:
     with open_reader(corpus_path) as reader:
         found = stat_corpus(reader)
     if as_json:
-        print_json({**asdict(found), "path": str(found.path), "mean_bytes": found.mean_bytes})
+        print_json({**asdict(found), "path": name_of(found.path), "mean_bytes": found.mean_bytes})
         return 0
     click.echo(f"{found.records} records, {found.occurrences} occurrences")
     if found.unreadable:
@@ -107,7 +108,7 @@ def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> in
         found = check_corpus(reader, lambda count: progress("checking", count, total))
     if as_json:
         unreadable = to_builtins(found.unreadable)
-        said = {"path": str(found.path), "unreadable": unreadable, "is_whole": found.is_whole}
+        said = {"path": name_of(found.path), "unreadable": unreadable, "is_whole": found.is_whole}
         print_json({**asdict(found), **said})
         return 0 if found.is_whole else 1
     _name("unreadable", found.unreadable)
@@ -117,7 +118,10 @@ def check(corpus_path: Path, *, repair: bool, forget: bool, as_json: bool) -> in
         click.echo(_incomplete(found.lost))
     click.echo(f"{found.records} records, {len(found.unreadable)} unreadable")
     if not found.is_whole:
-        click.echo(f"to keep the rest: replay corpus check --corpus {corpus_path} --repair")
+        name = name_of(corpus_path)
+        mend = f"check --corpus {name} --repair"
+        mend = mend if corpus_path.is_dir() else f"merge {name} --corpus NEW"
+        click.echo(f"to keep the rest: replay corpus {mend}")
     return 0 if found.is_whole else 1
 
 
@@ -166,7 +170,7 @@ def _merge(sources: Sequence[Path], corpus_path: Path, prefer: Side) -> int:
     for source in sources:
         with open_reader(source, allow_empty=True) as reader, open_writer(corpus_path) as writer:
             merged = _merge_one(reader, writer, prefer)
-        is_clean = _report_merged(str(source), merged) == 0 and is_clean
+        is_clean = _report_merged(name_of(source), merged) == 0 and is_clean
     return 0 if is_clean else 1
 
 

@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from compiler import CompileOptions, CompileStarted, find_target
-from corpus import Provenance, key_of, open_writer
+from corpus import Provenance, key_of, open_writer, refuse_store
 from replay.codec import started_record
 from replay.commands.backends import BACKENDS, working_backends
 from replay.commands.common import print_json, showing_progress, with_errors
@@ -59,6 +59,8 @@ def command(
     """
     if seconds is None and examples is None:
         raise UsageError("fuzz: say when to stop, with --seconds N or --examples N")
+    if corpus_path is not None:
+        refuse_store(corpus_path)
     environ = without_capture(invocation.environ)
     backends = working_backends("fuzz", environ, chosen or BACKENDS)
     crew = Crew(

@@ -39,7 +39,7 @@ def command(invocation: Invocation, request: Request) -> int:
     if report.is_interrupted:
         return 130
     if not any(result.numerics not in (None, Numerics.SKIPPED) for result in report.results):
-        raise ReplayError(f"corpus {request.corpus}: no kernel could be run; see above why")
+        raise ReplayError(f"corpus {report.corpus}: no kernel could be run; see above why")
     return int(any(report.numerics.get(verdict.value) for verdict in FAILED_RUNS))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -28,7 +29,7 @@ from corpus import (
     stat_corpus,
 )
 from corpus.errors import CorpusError, RemoteError
-from corpus.reader import url_of
+from corpus.place import url_of
 from corpus.remote import Pushed, open_remote, open_store, pull_corpus, push_corpus
 from replay.cli import main
 
@@ -221,6 +222,8 @@ def test_a_store_that_is_only_read_is_not_made(tmp_path):
         (Path("s3://bucket/kernels"), "s3://bucket/kernels"),
         ("gs://bucket/a/b", "gs://bucket/a/b"),
         (Path("file:///a/b"), "file:///a/b"),
+        (Path("memory:///"), "memory:///"),
+        (Path("https://host/a"), "https://host/a"),
         (Path("kernels"), None),
         (Path("/s3/kernels"), None),
         (Path("./c:/kernels"), None),
@@ -228,3 +231,44 @@ def test_a_store_that_is_only_read_is_not_made(tmp_path):
 )
 def test_a_url_is_known_though_paths_fold_its_slashes(path, url):
     assert url_of(path) == url
+
+
+URLS = ("s3://bucket/kernels", "gs://b/a", "memory:///k", "file:///nothing/there", "https://h/k")
+WRITERS = (
+    ("capture", "--", sys.executable, "-c", "open('ran', 'w')"),
+    ("corpus", "merge", "corpus"),
+    ("corpus", "import", "corpus"),
+    ("corpus", "check", "--repair"),
+    ("corpus", "check", "--forget-lost"),
+    ("accept", "--update"),
+    ("fuzz", "--examples", "1"),
+)
+
+
+@pytest.mark.parametrize("url", URLS)
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+def test_what_writes_refuses_a_url_in_one_line_that_names_export(
+    make_corpus, tmp_path, monkeypatch, capsys, words, url
+):
+    make_corpus(1)
+    monkeypatch.chdir(tmp_path)
+    place = 2 if words[0] == "corpus" else 1
+    assert main([*words[:place], "--corpus", url, *words[place:]]) == 3
+    message = f"replay: corpus {url}: an object store, which is no directory to write to; name one"
+    err = capsys.readouterr().err
+    assert err.startswith(message)
+    assert err.endswith(f"`replay corpus export {url} --corpus DIR`\n")
+    assert (err.count("\n"), os.listdir(tmp_path)) == (1, ["corpus"])
+
+
+def test_messages_and_reports_name_a_store_by_its_url(make_corpus, tmp_path, monkeypatch, capsys):
+    url = f"file://{tmp_path}/store"
+    assert main(["corpus", "export", url, "--corpus", str(make_corpus(2))]) == 0
+    assert main(["corpus", "check", "--corpus", url, "--json"]) == 0
+    assert main(["run", "--corpus", url, "--report", "json:-"]) == 3
+    assert main(["run", "--corpus", url, "--only", "nothing"]) == 3
+    assert main(["corpus", "merge", url, "--corpus", str(tmp_path / "new")]) == 0
+    out, err = capsys.readouterr()
+    assert out.count(url) >= 4
+    assert f"corpus {url}: no record was chosen" in err
+    assert not re.search(r"file:/\w", out + err)

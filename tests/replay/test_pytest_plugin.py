@@ -110,6 +110,7 @@ def environment():
         (("--replay-corpus", "k", "--replay-check", "--replay-update"), "exclude each other"),
         (("--replay-corpus", "k", "--replay-check"), "k: does not exist"),
         (("--replay-corpus", "test_k.py"), "a file; records go into a directory"),
+        (("--replay-corpus", "s3://b/k"), "s3://b/k: an object store"),
     ],
 )
 def test_options_that_cannot_be_meant_are_refused_before_any_test_runs(project, options, fact):
