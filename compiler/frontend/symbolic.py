@@ -195,6 +195,9 @@ def _combine(
     if any(isinstance(x, float) for x in (a, b)):
         found: int = numeric(plain_number(a), plain_number(b))
         return found
+    for x in (a, b):
+        if isinstance(x, int) and not INT64.lowest <= x <= INT64.highest:
+            raise ShapeError(f"{a} and {b} in one size: {x} does not fit in 64 bits")
     bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
     formula = symbolic(formula_of(a), formula_of(b))
     if isinstance(formula, int):

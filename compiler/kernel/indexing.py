@@ -50,7 +50,7 @@ class Indexer:
             return self.builder.const(self.dtype, size)
         if size.dtype is self.dtype:
             return size
-        if _may_wrap(size):
+        if _may_leave(size, self.dtype):
             return self.builder.cast(size, self.dtype)
         return self._converted(size)
 
@@ -177,11 +177,17 @@ class Indexer:
         return found
 
 
-def _may_wrap(size: Node) -> bool:
-    """Whether an intermediate value may have left its dtype (then its interval is all of it)."""
+def _may_leave(size: Node, dtype: DType) -> bool:
+    """Whether a step on the way to `size` may not fit `dtype`, or may have left its own.
+
+    A step that may have wrapped has all of its dtype for an interval.
+    """
+    lowest, highest = int(dtype.lowest), int(dtype.highest)
     for node in toposort(size):
-        limits = (int(node.dtype.lowest), int(node.dtype.highest))
-        if node.dtype.kind is Kind.BOOL or (node.op is not _CONST and bounds(node) == limits):
+        low, high = bounds(node)
+        if node.dtype.kind is Kind.BOOL or low < lowest or high > highest:
+            return True
+        if node.op is not _CONST and (low, high) == (node.dtype.lowest, node.dtype.highest):
             return True
     return False
 

@@ -38,6 +38,31 @@ def text(ast, opts=None):
     return compile_kernel(parse_node(ast), METAL, opts=opts).program.source
 
 
+def sum_of(count):
+    """A kernel that adds `count` buffers."""
+    steps = ["BUFFER float32 slot=0 size=8"]
+
+    def step(line):
+        steps.append(line)
+        return f"%{len(steps) - 1}"
+
+    total = None
+    for slot in range(1, count + 1):
+        buffer = step(f"BUFFER float32 slot={slot} size=8")
+        loaded = step(f"LOAD float32 {buffer} view=[(8):(1)]")
+        total = step(f"ADD float32 {total} {loaded}") if total else loaded
+    store = step(f"STORE void %0 {total} view=[(8):(1)]")
+    step(f"SINK void {store} axes=(g0:8)")
+    return "\n".join(["ir 1", *[f"%{number} = {line}" for number, line in enumerate(steps)], ""])
+
+
+@pytest.mark.parametrize("opts", ["", "UPCAST g0 4"])
+def test_a_kernel_has_31_arguments_at_most(opts):
+    assert "[[buffer(30)]]" in text(sum_of(30), opts)
+    with pytest.raises(BuildError, match=r"has 32 arguments, and Metal has places for 31; realize"):
+        text(sum_of(31), opts)
+
+
 def test_a_kernel_says_how_floats_are_meant_and_where_arguments_are():
     source = text(SUM.format(dtype="float16"), "")
     assert source.startswith("#include <metal_stdlib>\n#pragma METAL fp math_mode(safe)\n")

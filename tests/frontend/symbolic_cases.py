@@ -78,6 +78,7 @@ MOVEMENTS = {
     "pad": lambda x: x.pad(((1, 2), (0, 3)), constant_values=7),
     "roll": lambda x: x.roll(1, 0),
     "roll round and round": lambda x: x.roll((-100, 3), (0, 1)),
+    "roll very far": lambda x: x.roll((2**31, -(2**40) - 1), (0, 0)),
     "repeat": lambda x: x.repeat(2, 0),
     "tile": lambda x: x.tile((2, 2)),
     "triangle": lambda x: (x @ x.T).tril(),

@@ -1,5 +1,7 @@
 """Sizes of variables: their arithmetic, what they decide, and what is refused."""
 
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -112,6 +114,16 @@ def test_a_variable_needs_a_name_and_a_range(name, low, high):
 def test_only_integers_are_bound():
     with pytest.raises(DTypeError, match="use an integer"):
         BATCH.bind(2.5)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**70])
+def test_a_number_of_more_than_64_bits_is_in_no_size(number):
+    """It was cut to 64 bits, and a tensor rolled by it was another."""
+    size = BATCH.bind(7)
+    for step in (operator.add, operator.mul, operator.floordiv, operator.mod):
+        for pair in ((size, number), (number, size)):
+            with pytest.raises(ShapeError, match="does not fit in 64 bits"):
+                step(*pair)
 
 
 def test_an_axis_is_bound_once():

@@ -19,6 +19,7 @@ from compiler.backends.metal.ops import (
     position,
 )
 from compiler.backends.names import Names
+from compiler.errors import BuildError
 from compiler.ir import BFLOAT16, DType, Node, Op
 from compiler.target import Target
 
@@ -33,6 +34,7 @@ _POSITIONS: Mapping[str, str] = {
     GROUP: "threadgroup_position_in_grid",
     INSIDE: "thread_position_in_threadgroup",
 }
+_MOST_ARGUMENTS = 31  # Metal Feature Set Tables: buffers of a compute function
 _BUFFER, _SPECIAL = Op.BUFFER, Op.SPECIAL
 
 
@@ -68,6 +70,11 @@ DIALECT = Dialect(
 
 def render(program: Node, name: str, arguments: tuple[Argument, ...], target: Target) -> str:
     """The source of kernel `name`. Raises BuildError for what Metal lacks."""
+    if len(arguments) > _MOST_ARGUMENTS:
+        raise BuildError(
+            f"metal: kernel {name} has {len(arguments)} arguments, and Metal has places for "
+            f"{_MOST_ARGUMENTS}; realize() some of what it reads on the way"
+        )
     stored: dict[int | str, DType] = {
         node.attr[0]: node.dtype for node in program.src if node.op is _BUFFER
     }
