@@ -39,6 +39,8 @@ class Node(Struct, gc=False, eq=False):
     interval: tuple[int, int] | None = None  # by compiler.ir.bounds
     order: "tuple[Node, ...] | None" = None  # by compiler.ir.walk, of the root of a kernel
 
+    __hash__ = object.__hash__  # by identity: what msgspec would come to, too, but later
+
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}: nodes are shared")
 
