@@ -1,8 +1,7 @@
 """Targets without work-groups: products of matrices in register tiles, their columns in panels."""
 
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from compiler.ir import AxisKind
 from compiler.kernel.accesses import Access
@@ -16,20 +15,14 @@ from compiler.kernel.opts import PadTo, Upcast
 _GUARDED = 0.97  # of the speed is left where an axis is padded: reads and writes have guards
 
 
-class _Worth(NamedTuple):  # a tuple: hundreds are made
-    """What speaks for a tile, the first first."""
-
-    is_stored: bool  # results are vectors in memory
-    products: float  # per load, less what is computed for nothing
-    is_exact: bool
-    columns: int
-    rows: int
-
-
-# What a tile is worth, the axis whose columns lie in vectors, and that whose rows are broadcast;
-# neither need be divided by the tile.
-_Tile: TypeAlias = tuple[_Worth, Axis, Axis]
-_worth_of = itemgetter(0)
+# What speaks for a tile, the first first: whether results are vectors in memory; products per load,
+# less what is computed for nothing; whether neither axis is padded; columns and rows. A plain
+# tuple: a kernel has hundreds.
+_Worth: TypeAlias = tuple[bool, float, bool, int, int]
+_PRODUCTS = 1
+# What the tiles of two axes are worth, the axis whose columns lie in vectors, and that whose rows
+# are broadcast; neither need be divided by a tile.
+_Tiles: TypeAlias = tuple[list[_Worth], Axis, Axis]
 
 
 def tile(draft: Draft) -> Draft:
@@ -41,22 +34,29 @@ def tile(draft: Draft) -> Draft:
         *_tiles(draft, product, product.left, product.right),
         *_tiles(draft, product, product.right, product.left),
     ]
-    if tiles and max(tiles, key=_worth_of)[0].products < worth_in_lanes(draft, product):
+    if tiles and max(map(_best_of, tiles))[_PRODUCTS] < worth_in_lanes(draft, product):
         return draft  # few columns, and both sides contiguous along the sum: for `vectorize`
-    for worth, column, row in _best_first(tiles):
-        columns = _upcast(draft, column, worth.columns)
-        tiled = None if columns is None else _upcast(columns, row, worth.rows)
+    for (*_, width, height), column, row in _best_first(tiles):
+        columns = _upcast(draft, column, width)
+        tiled = None if columns is None else _upcast(columns, row, height)
         if tiled is not None:
             return tiled
     return draft
 
 
-def _best_first(tiles: list[_Tile]) -> Iterator[_Tile]:
+def _best_first(tiles: list[_Tiles]) -> Iterator[tuple[_Worth, Axis, Axis]]:
     """Not sorted: mostly the first will do."""
     while tiles:
-        best = max(tiles, key=_worth_of)
-        yield best
-        tiles.remove(best)
+        best = max(tiles, key=_best_of)
+        worths, column, row = best
+        yield (worth := max(worths)), column, row
+        worths.remove(worth)
+        if not worths:
+            tiles.remove(best)
+
+
+def _best_of(tiles: _Tiles) -> _Worth:
+    return max(tiles[0])
 
 
 def _upcast(draft: Draft, axis: Axis, amount: int) -> Draft | None:
@@ -69,7 +69,7 @@ def _upcast(draft: Draft, axis: Axis, amount: int) -> Draft | None:
 
 def _tiles(
     draft: Draft, product: Product, vectors: Sequence[Access], scalars: Sequence[Access]
-) -> Iterator[_Tile]:
+) -> Iterator[_Tiles]:
     """Tiles whose columns only move `vectors` and whose rows only move `scalars`.
 
     Columns are contiguous where they are read, or will be in a panel, which has the masks then.
@@ -89,8 +89,9 @@ def _tiles(
         if is_staged or not any(column.origin in access.masked for access in vectors):
             widths = sorted({*widths, *_beyond(draft, size_of(column), widest)})
         for row in rows:
-            for worth in _sizes(draft, column, widths, size_of(row)):
-                yield worth, column, row
+            worths = _sizes(draft, column, widths, size_of(row))
+            if worths:
+                yield worths, column, row
 
 
 def _beyond(draft: Draft, size: int, most: int) -> list[int]:
@@ -113,11 +114,12 @@ def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> lis
         vectors = vectors_of(draft, width)
         lanes = -(-size // width) * vectors * options.vector_lanes
         most = (options.tile_registers - vectors - 1) // vectors
+        useful = size / lanes * lines
         for height, rows in enumerate(covered[: max(0, most)], start=1):
             per_load = height * vectors / (height + vectors)
             padded = (size % width > 0) + (rows > lines)
-            products = size / lanes * lines / rows * per_load * _GUARDED**padded
-            found.append(_Worth(is_stored, products, padded == 0, width, height))
+            products = useful / rows * per_load * _GUARDED**padded
+            found.append((is_stored, products, padded == 0, width, height))
     return found
 
 
