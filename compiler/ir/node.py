@@ -35,9 +35,7 @@ class Node(Struct, gc=False, eq=False):
     src: "tuple[Node, ...]"
     attr: tuple[Attr, ...]
     below: "tuple[Node, ...]"  # sources, then the symbolic sizes in the attributes
-    # Memos of pure functions of the node, None before
-    interval: tuple[int, int] | None = None  # by compiler.ir.bounds
-    order: "tuple[Node, ...] | None" = None  # by compiler.ir.walk, of the root of a kernel
+    interval: tuple[int, int] | None = None  # memo of compiler.ir.bounds
 
     __hash__ = object.__hash__  # by identity: what msgspec would come to, too, but later
 
@@ -72,7 +70,7 @@ class Node(Struct, gc=False, eq=False):
 
 Size: TypeAlias = int | Node
 
-set_interval, set_order = [getattr(Node, name).__set__ for name in ("interval", "order")]
+set_interval = getattr(Node, "interval").__set__  # noqa: B009 - to mypy it is no descriptor
 
 
 # Two threads never get two equal nodes, and a node that nobody uses is freed in the end.

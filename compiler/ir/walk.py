@@ -1,8 +1,9 @@
 """Walks over graphs of nodes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 
-from compiler.ir.node import Node, intern, set_order
+from compiler.ir.node import Node, intern
 from compiler.ir.op import Op
 from compiler.ir.order import Order
 
@@ -16,14 +17,9 @@ def toposort(*roots: Node) -> Order:
     return Order(_walk(roots))
 
 
+@lru_cache(maxsize=16)  # all that looks at a kernel asks, and then for the nodes of some op
 def _order_of_kernel(root: Node) -> Order:
-    """Walked once: the whole of a kernel is asked for by everything that looks at it."""
-    above = root.order  # without the root, which would keep itself alive
-    if above is None:
-        order = Order(_walk((root,)))
-        set_order(root, tuple(order[:-1]))
-        return order
-    return Order((*above, root))
+    return Order(_walk((root,)))
 
 
 def _walk(roots: Iterable[Node]) -> dict[Node, None]:

@@ -1,6 +1,7 @@
 """A kernel whose opts are being chosen."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from compiler.ir import AxisKind, Node, Op
 from compiler.kernel.accesses import Access
@@ -100,9 +101,10 @@ def size_of(axis: Axis) -> int:
     return axis.size
 
 
-def divisors(size: int, largest: int) -> list[int]:
+@lru_cache(maxsize=256)  # every heuristic asks about the same axes
+def divisors(size: int, largest: int) -> tuple[int, ...]:
     """The divisors of `size` from 2 to `largest`, in order."""
-    return [amount for amount in range(2, min(size, largest) + 1) if size % amount == 0]
+    return tuple([amount for amount in range(2, min(size, largest) + 1) if size % amount == 0])
 
 
 def vectors_of(draft: Draft, lanes: int) -> int:

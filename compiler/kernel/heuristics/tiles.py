@@ -87,7 +87,7 @@ def _tiles(
     for column in columns:
         widths = divisors(size_of(column), widest)
         if is_staged or not any(column.origin in access.masked for access in vectors):
-            widths = sorted({*widths, *_beyond(draft, size_of(column), widest)})
+            widths = tuple(sorted({*widths, *_beyond(draft, size_of(column), widest)}))
         for row in rows:
             worths = _sizes(draft, column, widths, size_of(row))
             if worths:

@@ -74,10 +74,8 @@ def lanes_of(draft: Draft, axis: Axis) -> int:
         vectors = _OF_EVERYTHING
     elif not axis.is_reduce and reduces(draft.kernel):
         vectors = CHAINS
-    amounts = divisors(size_of(axis), lanes * vectors)
-    amounts = [n for n in amounts if n <= draft.target.capabilities.max_upcast]
-    if axis.is_reduce:
-        amounts = [amount for amount in amounts if amount >= _FEWEST_LANES]
+    fewest, most = _FEWEST_LANES if axis.is_reduce else 1, draft.target.capabilities.max_upcast
+    amounts = [n for n in divisors(size_of(axis), lanes * vectors) if fewest <= n <= most]
     return min(amounts, key=lambda amount: (vectors_of(draft, amount) / amount, -amount), default=0)
 
 

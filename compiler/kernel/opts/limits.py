@@ -7,12 +7,18 @@ from compiler.kernel.panels import panels, partial_bytes
 from compiler.target import Target
 
 
+def asks_nothing(kernel: Kernel) -> bool:
+    """Whether there is neither a work-group nor local memory, whatever its lanes are."""
+    if kernel.staged or kernel.kept or kernel.tile is not None:
+        return False
+    return not kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP)
+
+
 def why_over_limits(kernel: Kernel, target: Target) -> str | None:
     """Why a work-group of `target`, or its local memory, cannot hold the kernel."""
-    grouped = kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP)
-    if not grouped and not kernel.staged and not kernel.kept and kernel.tile is None:
+    if asks_nothing(kernel):
         return None
-    items = iterations(grouped)
+    items = iterations(kernel.of_kind(AxisKind.LOCAL, AxisKind.GROUP))
     limit = target.capabilities.max_group_items
     if target.capabilities.has_local and items > limit:
         return f"a work-group of {items} items, {target.backend} has {limit} at most"

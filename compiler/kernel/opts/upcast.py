@@ -6,7 +6,7 @@ from typing import ClassVar
 from compiler.ir import AxisKind
 from compiler.kernel.kernel import Kernel
 from compiler.kernel.opts.cut import Side, cut, find_axis, why_uncuttable
-from compiler.kernel.opts.limits import why_over_limits
+from compiler.kernel.opts.limits import asks_nothing, why_over_limits
 from compiler.target import Target
 
 _KINDS = (AxisKind.GLOBAL, AxisKind.LOCAL)
@@ -30,7 +30,7 @@ class Upcast:
         limit = target.capabilities.max_upcast
         if self.amount > limit:
             return f"amount {self.amount} is over {target.backend}'s {limit}, use {limit} or less"
-        return why_over_limits(self.apply(kernel), target)
+        return None if asks_nothing(kernel) else why_over_limits(self.apply(kernel), target)
 
     def apply(self, kernel: Kernel) -> Kernel:
         return cut(kernel, self.axis, self.amount, AxisKind.UPCAST, Side.INNER, self)
