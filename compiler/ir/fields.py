@@ -54,9 +54,16 @@ _PYTHON_TYPES: Mapping[Kind, type] = {
 
 
 def _is_axes(node: Node, value: object) -> bool:
-    return isinstance(value, tuple) and all(
-        len(pair) == 2 and isinstance(pair[0], str) and _is_size(node, pair[1]) for pair in value
-    )
+    if not isinstance(value, tuple):
+        return False
+    wrong = [
+        pair
+        for pair in value
+        if len(pair) != 2
+        or not isinstance(pair[0], str)
+        or (type(pair[1]) is not int and not _is_size(node, pair[1]))
+    ]
+    return not wrong
 
 
 _FIELD_CHECKS: Mapping[Field, Callable[[Node, object], bool]] = {

@@ -33,31 +33,36 @@ def find_malformed(nodes: Iterable[Node]) -> tuple[Node, str] | None:
 
     Where a signature says all that the check looks at, each one is judged once.
     """
+    known, signed = _wellformed, _SIGNED
     for node in nodes:
-        signature = _signature(node) if node.op in _SIGNED and node.src else None
-        if signature in _wellformed:
-            continue
-        reason = why_malformed(node)
+        op, src = node.op, node.src
+        if op not in signed or not src:
+            reason = why_malformed(node)
+        else:
+            first = src[0]
+            if node.attr:
+                signature = _signature(node)
+            elif len(src) == 2:  # spelled out, as there are thousands
+                signature = (op, node.dtype, first.op, first.dtype, src[1].dtype)
+            else:
+                signature = (op, node.dtype, first.op, *map(_dtype_of, src))
+            if signature in known:
+                continue
+            reason = why_malformed(node)
+            if reason is None:
+                known.add(signature)
         if reason is not None:
             return node, reason
-        if signature is not None:
-            _wellformed.add(signature)
     return None
 
 
 def _signature(node: Node) -> _Signature:
-    """All that decides about a node of _SIGNED; spelled out, as there are thousands."""
+    """All that decides about a node of _SIGNED that has fields."""
     op, src, attr = node.op, node.src, node.attr
-    if attr:  # 1 is equal to True, and so are lanes of them
-        lanes = attr[0] if op is _SHUFFLE and isinstance(attr[0], tuple) else ()
-        types = (*map(type, attr), *map(type, lanes))
-        return (op, node.dtype, src[0].op, *map(_dtype_of, src), attr, types)
-    first = src[0]
-    if len(src) == 2:
-        return (op, node.dtype, first.op, first.dtype, src[1].dtype)
-    if len(src) == 3:
-        return (op, node.dtype, first.op, first.dtype, src[1].dtype, src[2].dtype)
-    return (op, node.dtype, first.op, *map(_dtype_of, src))
+    # 1 is equal to True, and so are lanes of them
+    lanes = attr[0] if op is _SHUFFLE and isinstance(attr[0], tuple) else ()
+    types = (*map(type, attr), *map(type, lanes))
+    return (op, node.dtype, src[0].op, *map(_dtype_of, src), attr, types)
 
 
 def why_malformed(node: Node) -> str | None:
