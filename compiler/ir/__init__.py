@@ -60,7 +60,7 @@ from compiler.ir.text import parse_node, print_node
 from compiler.ir.verify import Spec, verify
 from compiler.ir.view import Mask, View
 from compiler.ir.viewstack import ViewStack, extend, spread, without
-from compiler.ir.walk import depends_on, substitute, toposort
+from compiler.ir.walk import depends_on, renamed, substitute, toposort
 from compiler.ir.wellformed import why_malformed
 
 __all__ = [
@@ -127,6 +127,7 @@ __all__ = [
     "parse_node",
     "print_node",
     "range_set",
+    "renamed",
     "replace_src",
     "round_to",
     "spread",

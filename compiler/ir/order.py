@@ -7,7 +7,7 @@ from compiler.ir.node import Node, closed_by, loop_accs
 from compiler.ir.op import Op
 
 _RANGE, _FOLD, _LOOP, _ACC, _END = Op.RANGE, Op.FOLD, Op.LOOP, Op.ACC, Op.END
-_CLOSING = frozenset((_FOLD, _LOOP, _END))
+_SCOPED = frozenset((_RANGE, _ACC, _FOLD, _LOOP, _END))
 
 
 class Order(list[Node]):
@@ -57,21 +57,17 @@ class Order(list[Node]):
 
 
 def _free_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
-    owners: dict[Node, int] = {}  # an accumulator depends on the ranges of its loop
-    for loop in order.of(_LOOP):
-        owners.update(dict.fromkeys(loop_accs(loop), range_set(closed_by(loop), numbers)))
+    own: dict[Node, int] = dict.fromkeys(order.of(_ACC), 0)
+    for loop in order.of(_LOOP):  # an accumulator depends on the ranges of its loop
+        own.update(dict.fromkeys(loop_accs(loop), range_set(closed_by(loop), numbers)))
+    own.update({axis: 1 << number for axis, number in numbers.items()})
     free: dict[Node, int] = {}
     for node in order:
         below = 0
         for child in node.src:
             below |= free[child]
-        op = node.op
-        if op in _CLOSING:
-            below &= ~range_set(closed_by(node), numbers)
-        elif op is _RANGE:
-            below = 1 << numbers[node]
-        elif op is _ACC:
-            below = owners.get(node, 0)
+        if node.op in _SCOPED:
+            below = own[node] if node in own else below & ~range_set(closed_by(node), numbers)
         free[node] = below
     return free
 

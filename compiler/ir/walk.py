@@ -67,6 +67,20 @@ def substitute(
     return now(root, root)
 
 
+def renamed(order: Order, mapping: Mapping[Node, Node]) -> Order:
+    """The graph whose `order` this is with leaves replaced, each by one of its own sources.
+
+    Nothing else in the graph is like those, so that a walk would go the same way: none is made.
+    """
+    changed: dict[Node, Node] = dict(mapping)
+    untouched, now = changed.keys().isdisjoint, changed.get
+    for node in order:
+        if node not in changed and not untouched(node.src):
+            src = tuple(map(now, node.src, node.src))
+            changed[node] = intern(node.op, node.dtype, src, node.attr)
+    return Order(map(now, order, order))
+
+
 def depends_on(root: Node, targets: Iterable[Node]) -> bool:
     """Whether any of `targets` is reachable from `root`."""
     wanted = frozenset(targets)

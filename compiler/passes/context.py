@@ -1,11 +1,11 @@
 """What every pass is and gets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
-from compiler.ir import Node, Op, Order, Spec, print_node, toposort
+from compiler.ir import Node, Op, Order, Spec, print_node, renamed, toposort
 from compiler.options import CompileOptions
 from compiler.rules import Builder
 from compiler.target import Target
@@ -33,6 +33,12 @@ class Context:
             found = _of_program(root) if root.op is _PROGRAM else toposort(root)
             self.orders[root] = found
         return found
+
+    def renamed(self, order: Order, mapping: Mapping[Node, Node]) -> Node:
+        """The graph of `order` with other leaves, see `compiler.ir.renamed`."""
+        after = renamed(order, mapping)
+        self.orders[after[-1]] = after
+        return after[-1]
 
 
 def _of_program(program: Node) -> Order:

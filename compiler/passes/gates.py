@@ -4,6 +4,7 @@ A gated READ reads element 0 where its gate is false, and its value is then repl
 WRITE stays gated: it becomes a branch, or goes where the gate is never true.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from compiler.errors import IRError
@@ -30,6 +31,7 @@ _VAR, _CONST = Op.VAR, Op.CONST
 _NOTHING: Guards = frozenset()
 _INDICES = frozenset((_RANGE, _SPECIAL))
 _READ, _WRITE, _SINK = Op.READ, Op.WRITE, Op.SINK
+_JUDGED = frozenset((_READ, _WRITE, _SINK))  # the others only follow their sources
 
 
 def gates(root: Node, context: Context) -> Node:
@@ -40,22 +42,27 @@ def gates(root: Node, context: Context) -> Node:
     order = context.order(root)
     guards = find_guards(order)
     for node in order:
-        op, src = node.op, node.src
-        if not untouched(src):
+        src = node.src
+        if changed and not untouched(src):
             src = tuple(map(now, src, src))
-        if op is _READ and src[1].dtype is not PLACE:
-            after = _read(b, node, src, guards.get(node, _NOTHING))
-        elif op is _WRITE:
-            after = _write(b, node, src)
-        elif op is _SINK:
-            after = replace_src(node, tuple([each for each in src if not _is_never(each)]))
-        elif src is node.src:
+        elif node.op not in _JUDGED:
             continue
-        else:
-            after = b.build(op, node.dtype, src, node.attr)
+        after = _judged(b, node, src, guards)
         if after is not node:
             changed[node] = after
     return changed.get(root, root)
+
+
+def _judged(b: Builder, node: Node, src: tuple[Node, ...], guards: Mapping[Node, Guards]) -> Node:
+    """What a node becomes over `src`."""
+    op = node.op
+    if op is _READ and src[1].dtype is not PLACE:
+        return _read(b, node, src, guards.get(node, _NOTHING))
+    if op is _WRITE:
+        return _write(b, node, src)
+    if op is _SINK:
+        return replace_src(node, tuple([each for each in src if not _is_never(each)]))
+    return node if src is node.src else b.build(op, node.dtype, src, node.attr)
 
 
 def _read(b: Builder, node: Node, src: tuple[Node, ...], guards: Guards) -> Node:

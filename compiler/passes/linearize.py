@@ -183,7 +183,7 @@ class _Emission:
         for node in self.items[scope]:
             if node.op in _STRUCTURE:
                 self.structure(node)
-            elif untouched(node.src):
+            elif not done or untouched(node.src):
                 append(node)
             else:
                 src = tuple(map(now, node.src, node.src))

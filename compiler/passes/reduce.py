@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import filterfalse
+from itertools import filterfalse, repeat
 
 from compiler.ir import FLOAT32, FLOAT64, VOID, Node, Op, intern
 from compiler.passes.context import Context
@@ -13,6 +13,7 @@ _FOLD, _END, _ADD, _MUL, _MULACC = Op.FOLD, Op.END, Op.ADD, Op.MUL, Op.MULACC
 _WMMA = Op.WMMA
 _LOOPS = frozenset((_FOLD, _END))
 _FUSED = (FLOAT32, FLOAT64)  # of 16-bit floats the product is rounded before it is added
+_NO_LEVELS = repeat(0)
 _Copies = tuple[tuple[Node, Node], ...]  # (a RANGE, what stands for it in this copy of a loop)
 
 
@@ -40,7 +41,7 @@ def _levels(order: Sequence[Node]) -> dict[Node, int]:
     for node in order:
         if node.op not in _LOOPS and has_none(node.src):
             continue
-        highest = max([level.get(child, 0) for child in node.src])
+        highest = max(map(level.get, node.src, _NO_LEVELS))
         level[node] = highest + 1 if node.op is _FOLD else highest
     return level
 

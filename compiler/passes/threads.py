@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from compiler.errors import IRError
-from compiler.ir import AxisKind, Node, Op, intern, substitute
+from compiler.ir import AxisKind, Node, Op, intern
 from compiler.passes.context import Context
 from compiler.passes.ranges import of_kind
 from compiler.rules import Builder
@@ -24,7 +24,7 @@ def threads(root: Node, context: Context) -> Node:
     b, dims = context.builder, capabilities.max_grid_dims
     mapping = {**_to_special(b, outer, "group", dims), **_to_special(b, inner, "local", dims)}
     if all(index.op is _SPECIAL for index in mapping.values()):
-        return substitute(root, mapping)  # of the same bounds: rules find nothing new
+        return context.renamed(order, mapping)  # of the same bounds: rules find nothing new
     return b.rebuild(root, mapping)
 
 
