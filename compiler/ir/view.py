@@ -1,8 +1,10 @@
 """One affine view: a shape laid over a flat space by strides, an offset and a mask."""
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compiler.ir import sym
 from compiler.ir.node import Node, Size
@@ -11,8 +13,7 @@ Mask: TypeAlias = tuple[tuple[Size, Size], ...]
 Pairs: TypeAlias = tuple[tuple[Size, Size], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True, gc=False):  # nodes hold it, and the collector knows no nodes
     """Position p maps to offset + sum(p[i] * strides[i]).
 
     It is valid where mask[i][0] <= p[i] < mask[i][1] for all i. The methods expect arguments that

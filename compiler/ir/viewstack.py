@@ -1,7 +1,9 @@
 """A stack of views: what movement operations on a buffer come to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compiler.ir import sym
 from compiler.ir.node import Node, Size
@@ -9,8 +11,7 @@ from compiler.ir.view import Pairs, View, row_major, windows
 from compiler.ir.viewmerge import merge
 
 
-@dataclass(frozen=True, slots=True)
-class ViewStack:
+class ViewStack(Struct, frozen=True, gc=False):
     """`views[0]` addresses the buffer; `views[-1]` has the shape that is seen.
 
     A stack made by these methods has no two neighbours that `merge` could join.
