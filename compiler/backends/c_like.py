@@ -6,8 +6,10 @@ block stands between: then a name keeps the order that the PROGRAM gives.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from weakref import proxy
+
+from msgspec import Struct
 
 from compiler.backends.describe import buffer_of
 from compiler.backends.names import Names
@@ -23,7 +25,7 @@ _EFFECTS = frozenset(
 _REPEATED = frozenset((Op.MAX, Op.MIN, Op.RANGE))  # their text says an operand more than once
 
 
-class Text(NamedTuple):  # a tuple: thousands are made
+class Text(Struct, frozen=True, gc=False):  # thousands are made
     """An expression; an atom needs no parentheses as an operand."""
 
     text: str
@@ -150,14 +152,17 @@ def _movable(program: Node) -> frozenset[Node]:
     movable: set[Node] = set()
     unused: dict[Node, int] = {}  # how many effects came before each value
     effects = 0
+    move, stay, take = movable.add, movable.discard, unused.pop
     for node in program.src:
-        for child in () if node.op is _LOOP else node.src:  # its INITs and SETs have said all
-            if unused.pop(child, None) == effects and node.op not in _REPEATED:
-                movable.add(child)
+        op = node.op
+        limit = None if op in _REPEATED else effects
+        for child in () if op is _LOOP else node.src:  # its INITs and SETs have said all
+            if take(child, -1) == limit:
+                move(child)
             else:
-                movable.discard(child)
+                stay(child)
         unused[node] = effects
-        if node.op in _EFFECTS:
+        if op in _EFFECTS:
             effects += 1
     return frozenset(movable)
 

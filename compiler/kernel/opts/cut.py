@@ -1,7 +1,6 @@
 """Cutting an axis in two and giving one piece another kind: what most opts do, and when."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum, auto
 
 from compiler.ir import AxisKind, Node, Size
@@ -76,7 +75,7 @@ def cut(kernel: Kernel, name: str, amount: int, kind: AxisKind, side: Side, opt:
     at = kernel.axes.index(axis)
     axes = (*kernel.axes[:at], *rest, *kernel.axes[at + 1 :], piece)
     last = () if kernel.tile is None else kernel.tile.items
-    return replace(kernel, axes=in_nesting_order(axes, last), applied=(*kernel.applied, opt))
+    return kernel.after(opt, in_nesting_order(axes, last))
 
 
 def piece_name(kernel: Kernel, name: str, suffix: str, made: Sequence[Axis] = ()) -> str:

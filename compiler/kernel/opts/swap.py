@@ -1,6 +1,6 @@
 """SWAP: exchange the places of two global axes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from compiler.ir import AxisKind
@@ -35,4 +35,4 @@ class Swap:
         assert other is not None, "the opt is legal"
         exchange = {axis: other, other: axis}
         axes = tuple([exchange.get(each, each) for each in kernel.axes])
-        return replace(kernel, axes=axes, applied=(*kernel.applied, self))
+        return kernel.after(self, axes)
