@@ -1,9 +1,11 @@
 import re
 import time
+from pathlib import Path
 
 import pytest
 
-from replay.normalize import is_renamed
+from corpus import open_reader
+from replay.normalize import LANGUAGES, is_renamed
 from replay.spelling import are_one_program
 
 LLVM = """\
@@ -245,6 +247,101 @@ def test_a_value_does_not_move_over_what_may_change_it(declaration, lines):
     before = kernel_of(declaration, *lines, reading, *end)
     after = kernel_of(declaration, reading, *lines, *end)
     assert not is_renamed(before, after, "opencl")
+
+
+# Each is a kernel, and the same with two lines exchanged or two names swapped in one place.
+MOVED = {
+    "a value and what leaves": ["float a = 2.0f; return;", "o[0] = 1.0f;"],
+    "a value and what breaks": ["float a = 2.0f; break;", "o[0] = 1.0f;"],
+    "an assignment in brackets": ["(s) = 2.0f;", "float b = s * 3.0f;", "o[0] = b;"],
+    "a count in brackets": ["(s)++;", "float b = s * 3.0f;", "o[0] = b;"],
+    "a part after a blank": ["s. x = 2.0f;", "float b = s * 3.0f;", "o[0] = b;"],
+    "an assignment over two lines": ["float b = s;", "s // here", "= 2.0f;", "o[0] = b;"],
+    "a pointer that is followed": ["float a = *o;", "o[0] = 2.0f;", "o[1] = a;"],
+    "an address in brackets": ["vstore2(o[0], 0, (float*)&(s));", "float y = s;", "o[1] = y;"],
+    "an address after a cast": ["set((float*) & s);", "float y = s;", "o[1] = y;"],
+    "an address of an element": ["set(&s[0]);", "float y = s.x;", "o[1] = y;"],
+    "an element by an element": ["s[o[0] + 1] = 3.0f;", "float y = s.y;", "o[1] = y;"],
+    "a case": ["case 2: ;", "float y = 2.0f;", "o[1] = y;"],
+    "a texture": ["float4 a = t.read(2);", "t.write(s, 2);", "o[0] = a.x;"],
+    "a reference": ["thread float& q = s;", "q = 2.0f;", "float y = s;", "o[1] = y;"],
+    "two at once": ["float a = 1.0f, b;", "float d = b + 1.0f;", "o[0] = d;"],
+}
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("backend", ["opencl", "metal"])
+@pytest.mark.parametrize("lines", MOVED.values(), ids=MOVED)
+def test_a_line_that_our_renderers_do_not_write_moves_nowhere(lines, backend, first):
+    body = ["float4 s = 1.0f;", *lines]
+    if first + 2 >= len(body):
+        return
+    moved = [*body]
+    moved[first + 1], moved[first + 2] = moved[first + 2], moved[first + 1]
+    assert not is_renamed(kernel_of(*body), kernel_of(*moved), backend)
+
+
+READS, COUNTS = ("o[1]", "o[2]", "o[0] = R;"), ("get_next()", "get_next()", "o[0] = a - b;")
+ABOVE = {
+    "a macro": ("# define R a", READS),
+    "a macro by a digraph": ("%:define R a", READS),
+    "a macro over two lines": ("#de\\\nfine R a", READS),
+    "a file": ('#include "r.h"', READS),
+    "a function that counts": ("int k; float get_next() { return k++; }", COUNTS),
+}
+
+
+@pytest.mark.parametrize(("above", "body"), ABOVE.values(), ids=ABOVE)
+def test_what_stands_above_a_kernel_may_mean_a_name(above, body):
+    first, second, end = body
+    one, other = [
+        f"{above}\n" + kernel_of(f"float {x} = {first};", f"float {y} = {second};", end)
+        for x, y in ("ab", "ba")
+    ]
+    assert not is_renamed(one, other, "opencl")
+
+
+VALUES = "  %a = fsub float %c, 1.0\n  %b = fadd float %c, 1.0\n"
+QUOTED = """define void @k(ptr %o, float %c){attribute} {{
+entry:
+{values}  store float %{stored}, ptr %o
+  ret void
+}}
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "values", "after"),
+    [
+        (' "k"="%{}"', VALUES, ""),
+        ("", VALUES, '@s = constant [2 x i8] c"%{}"'),
+        ("", VALUES, '!0 = !{{!"%{}"}}'),
+        ("", "  %a = fsub float %c,\n  1.0\n  %b = fadd float %c,\n  1.0\n", ""),
+        ("", "  %a = freeze float undef\n  %b = freeze float undef\n", ""),
+        ("", "  %a = fadd float %c, 1.0 store float %c, ptr %o\n  %b = fneg float %c\n", ""),
+        (" byval(%T)", VALUES, ""),
+    ],
+)
+def test_llvm_in_another_form_is_compared_by_letters(attribute, values, after):
+    """Names that differ, where there is something that no line of ours holds."""
+    one = QUOTED.format(
+        attribute=attribute.format("a"), values=values, stored="a", after=after.format("a")
+    )
+    other = re.sub(r"%[ab]\b", lambda name: {"%a": "%b", "%b": "%a"}[name[0]], one)
+    assert one != other
+    assert not is_renamed(one, other, "llvm")
+
+
+def test_all_that_our_renderers_write_is_understood():
+    for path in ("corpus/seeds/seeds.txt", "corpus/seeds/models.txt"):
+        with open_reader(path) as reader:
+            for item in reader:
+                record = item.record
+                text = LANGUAGES[record.target.backend](record.source)  # raises where it is unsure
+                assert record.name not in text
+    for path in Path("tests/backends/gpu_cores").iterdir():
+        LANGUAGES["metal" if path.suffix == ".metal" else "opencl"](path.read_text())
 
 
 def test_loops_one_after_the_other_may_share_a_name():
