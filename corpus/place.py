@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 _SCHEMES = "s3a?|gs|az|azure|adl|abfss?|https?|file|memory"
-_URL = re.compile(rf"(?P<scheme>{_SCHEMES}):(?:/+(?P<rest>.*))?")
+_URL = re.compile(rf"(?P<scheme>{_SCHEMES}):(?:/+(?P<rest>.*))?", re.IGNORECASE)
 _ROOTED = ("file", "memory")  # schemes without a host
 
 
@@ -13,8 +13,9 @@ def url_of(path: Path | str) -> str | None:
     match = _URL.fullmatch(str(path))
     if match is None:
         return None
-    root = "/" if match["scheme"] in _ROOTED else ""
-    return f"{match['scheme']}://{root}{match['rest'] or ''}"
+    scheme = match["scheme"].lower()
+    root = "/" if scheme in _ROOTED else ""
+    return f"{scheme}://{root}{match['rest'] or ''}"
 
 
 def name_of(path: Path | str) -> str:

@@ -16,7 +16,7 @@ from replay.diff import digest_of
 from replay.errors import UsageError
 from replay.gate import is_allowed, never_approved
 from replay.invocation import Invocation
-from replay.outcome import CHANGED, Outcome, Result
+from replay.outcome import CHANGED, Numerics, Outcome, Result
 from replay.plan import Extent
 from replay.policy import read_policy
 from replay.reports.model import Report
@@ -76,6 +76,7 @@ def command(
         reasons = {cluster.number: one_line(reason or "") for cluster in report.clusters}
     refused = [result for result in results if _is_refused(result, is_update=update)]
     results = [result for result in results if can_be_accepted(result)]
+    _say_what_did_not_run(results)
     if update:
         _update(request, results)
     else:
@@ -96,6 +97,15 @@ def _refusing(refused: list[Result]) -> int:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         click.echo(f"never accepted: {listed}")
     return int(bool(kinds))
+
+
+def _say_what_did_not_run(results: list[Result]) -> None:
+    """Kernels of a device that is not here are accepted by their text: say so."""
+    unseen = [each for each in results if each.outcome in CHANGED]
+    reasons = Counter(each.numerics_reason for each in unseen if each.numerics is Numerics.SKIPPED)
+    for reason, count in reasons.items():
+        kernels = "1 kernel that was" if count == 1 else f"{count} kernels that were"
+        click.echo(f"accepting {kernels} not run: {one_line(reason or 'no reason is known')}")
 
 
 def _check(

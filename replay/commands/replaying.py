@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from replay.commands.common import policy_option, selection_of
+from replay.commands.common import policy_option, selection_of, with_errors
 from replay.plan import Extent
 from replay.recompile import Mode
 from replay.session import Request
@@ -49,7 +49,7 @@ def replaying_options(function: Callable[..., R]) -> Callable[..., R]:
     @functools.wraps(function)
     def wrapped(*arguments: object, **options: Any) -> R:  # noqa: ANN401  # click passes each by name
         known = {name: options.pop(name, default) for name, default in _DEFAULTS.items()}
-        return function(*arguments, request=_request(**known), **options)
+        return function(*arguments, request=with_errors(_request)(**known), **options)
 
     decorated: Callable[..., R] = wrapped
     for option in reversed(_OPTIONS):

@@ -61,6 +61,8 @@ class _Reader:
         closing: list[int] = []
         for number, line in enumerate(lines):
             if number in last:
+                if self._nest.is_too_deep:
+                    return None
                 trips = self._trips(lines[number : last[number] + 1])
                 if trips is None:
                     return None

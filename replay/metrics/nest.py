@@ -25,9 +25,15 @@ class Work:
     writes: int
 
 
+_DEEPEST = 64  # loops inside each other: no kernel of ours has half as many
+
+
 @dataclass(slots=True)
 class Nest:
-    """The loops around the line that is being read. Owned by the reader of one source."""
+    """The loops around the line that is being read. Owned by the reader of one source.
+
+    A source may be anybody's text; what is too deep to be meant is not counted to its end.
+    """
 
     trips: list[int] = field(default_factory=list)
     loops: int = 0
@@ -40,6 +46,11 @@ class Nest:
         self.trips.append(max(0, trips))
         self.loops += 1
         self.iterations += prod(self.trips)
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether it is no use to read on."""
+        return len(self.trips) > _DEEPEST
 
     def close(self) -> None:
         self.trips.pop()

@@ -46,7 +46,7 @@ class _Reader:
         for line in c_lines(body):
             if (loop := _FOR.match(line)) is not None:
                 trips = _value(loop[2], self._values)
-                if trips is None:
+                if trips is None or self._nest.is_too_deep:
                     return None
                 self._nest.open(trips)
                 self._blocks.append(None)

@@ -224,6 +224,7 @@ def test_a_store_that_is_only_read_is_not_made(tmp_path):
         (Path("file:///a/b"), "file:///a/b"),
         (Path("memory:///"), "memory:///"),
         (Path("https://host/a"), "https://host/a"),
+        (Path("S3://Bucket/Kernels"), "s3://Bucket/Kernels"),
         (Path("kernels"), None),
         (Path("/s3/kernels"), None),
         (Path("./c:/kernels"), None),

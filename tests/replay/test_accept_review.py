@@ -12,7 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import DIFFERENCE, after_rendering, make_corpus, patched, record_of, run
+from programs import DIFFERENCE, RENDER, after_rendering, make_corpus, patched, record_of, run
+
+from replay.patched import Patch
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120
@@ -148,3 +150,16 @@ def test_without_a_terminal_it_is_refused(scene, capsys):
 def test_what_cannot_be_meant_is_refused_before_any_work(scene, capsys, options, fact):
     code, _, err = run(capsys, "accept", "--corpus", scene[0], *options)
     assert (code, fact in err) == (2, True)
+
+
+def test_a_kernel_of_a_device_that_is_not_here_is_accepted_by_its_text_and_that_is_said(
+    capsys, tmp_path
+):
+    corpus = make_corpus(tmp_path / "c", [record_of(DIFFERENCE.format(size=4), "metal")])
+    plus = Patch("compiler/compile.py", RENDER, f"{RENDER}.replace(' - ', ' + ')")
+    copy = patched(tmp_path / "copy", plus)
+    (tmp_path / "pyproject.toml").write_text("[tool.replay]\n")
+    words = ("--corpus", corpus, "--compiler", copy, "--policy", tmp_path / "pyproject.toml")
+    code, out, _ = run(capsys, "accept", *words, "--reason", "on purpose")
+    assert (code, "accepting 1 kernel that was not run: " in out) == (0, True)
+    assert "1 new approvals" in out

@@ -40,9 +40,11 @@ def test_shards_of_many_keys_are_of_one_size():
 
 
 @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "a/b", "1/2/3", "-1/2", "1/0"])
-def test_what_is_no_shard_is_refused(text):
+def test_what_is_no_shard_is_refused(capsys, tmp_path, text):
     with pytest.raises(UsageError, match="I from 1 to N"):
         parse_shard(text)
+    code, _, err = run(capsys, "run", "--corpus", tmp_path, f"--shard={text}")
+    assert (code, err.count("\n"), "I from 1 to N" in err) == (2, 1, True)
 
 
 def replay(capsys, corpus, *options):

@@ -1,5 +1,6 @@
 """Loops and elements, counted in sources."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,24 @@ def test_a_loop_whose_end_is_not_known_is_not_guessed(backend):
     assert source != artefact.source
     unknown = type(artefact)(**{**asdict(artefact), "source": source})
     assert work_of(unknown) is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_loops_too_deep_to_be_meant_are_not_counted(backend):
+    """The product of their trips alone took minutes, outside of every limit."""
+    artefact = artefact_of(
+        compile_kernel(row_sum(4, 32), find_target(backend), opts=()), Detail.OUTPUT
+    )
+    head, brace, body = artefact.source.partition("{\n")
+    loops = {
+        "opencl": "".join(f"  for (int i{n} = 0; i{n} < 3; i{n}++) {{\n" for n in range(30_000)),
+        "llvm": "".join(f"l{n}:\n" for n in range(30_000))
+        + "".join(f"  br label %l{n}\n" for n in range(30_000)),
+    }[backend]
+    deep = type(artefact)(**{**asdict(artefact), "source": head + brace + loops + body})
+    begun = time.process_time()
+    assert work_of(deep) is None
+    assert time.process_time() - begun < 20
 
 
 def test_a_source_in_another_language_has_no_work(seeds):
