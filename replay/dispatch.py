@@ -257,15 +257,22 @@ class _Dispatcher(Generic[T]):
         worker.buffer += data
         if worker.is_ready:
             worker.begin(self._crew.limits.time_s)  # once for all answers that have come
-        while (body := take_frame(worker.buffer)) is not None:
-            yield from self._receive(worker, body)
+        while True:
+            try:
+                body = take_frame(worker.buffer)
+                message = None if body is None else _decode(body)
+            except (ValueError, msgspec.MsgspecError):
+                yield from self._silence(worker)
+                return
+            if message is None:
+                break
+            yield from self._receive(worker, message)
             if worker.process.returncode is not None:
                 return  # ended for what it said; what else it held is done by another
         if worker.is_ready:
             self._fill(worker)
 
-    def _receive(self, worker: _Worker[T], body: bytes) -> Iterator[tuple[Job[T], Reply]]:
-        message = _decode(body)
+    def _receive(self, worker: _Worker[T], message: Message) -> Iterator[tuple[Job[T], Reply]]:
         if isinstance(message, Ready):
             if message.wire != WIRE:
                 raise WorkerError(f"worker speaks version {message.wire}, {WIRE} is spoken here")
@@ -308,6 +315,17 @@ class _Dispatcher(Generic[T]):
         else:
             by_another = -status in _FROM_OUTSIDE
             yield from self._blame(worker, task, Died(_ending(status), log, by_another))
+
+    def _silence(self, worker: _Worker[T]) -> Iterator[tuple[Job[T], Reply]]:
+        """End a worker that says what none says: what it runs has written to its pipe."""
+        self._end(worker)
+        if not worker.is_ready:
+            raise WorkerError(f"worker did not start: {_last_line(_tail(worker))}")
+        if worker.tasks:
+            died = Died("an answer that cannot be read", _tail(worker), by_another=False)
+            yield from self._blame(worker, worker.tasks.popleft(), died)
+        else:
+            self._replace(worker)
 
     def _blame(
         self, worker: _Worker[T], task: _Task[T], reply: Died | OutOfMemory

@@ -28,6 +28,7 @@ _OURS = (
     "judge.py",
     "normalize/__init__.py",
     "normalize/c.py",
+    "normalize/c_forms.py",
     "normalize/llvm.py",
     "normalize/text.py",
     "outcome.py",

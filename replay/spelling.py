@@ -26,7 +26,7 @@ def are_one_program(old: str, new: str, backend: str) -> bool:
 _C_TOKEN = re.compile(
     r"""
     (?P<directive> ^[ \t]*\#(?:pragma|include)\b[^\n]* )
-  | (?P<blank> \n | [ \t\v\f\r]+ | //[^\n]* | /\*.*?\*/ )
+  | (?P<blank> \n | [ \t\v\f\r]+ | //[^\n\r]* | /\*.*?\*/ )
   | (?P<token>
         (?: L | u8? | U )? (?: "[^"\n]*" | '[^'\n]*' )
       | \.?[0-9] (?: [eEpP][+-] | [\w.] )*
@@ -64,7 +64,7 @@ def _c_tokens(source: str) -> Tokens | None:
 
 _LLVM_TOKEN = re.compile(
     r"""
-    (?P<blank> [ \t\r\n]+ | ;[^\n]* )
+    (?P<blank> [ \t\r\n]+ | ;[^\n\r]* )
   | (?P<token>
         [-\w.$@%!\#^:+]* "[^"]*" :?
       | [-\w.$@%!\#^:+]+

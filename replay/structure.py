@@ -98,7 +98,7 @@ def _plain(value: object) -> object:
         return value.name
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    names = getattr(value, "__match_args__", None)  # of a view, or a stack of views
+    names = getattr(type(value), "__match_args__", None)  # of a view, or a stack of views
     return value if names is None else [_plain(getattr(value, name)) for name in names]
 
 

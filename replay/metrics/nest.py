@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from replay.metrics.whole import LIMIT
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
@@ -61,6 +63,8 @@ class Nest:
     def write(self, elements: int) -> None:
         self.writes += elements * prod(self.trips)
 
-    def work(self) -> Work:
-        """A kernel without any loop runs its body once."""
+    def work(self) -> Work | None:
+        """A kernel without any loop runs its body once; None where a number cannot be meant."""
+        if max(self.iterations, self.reads, self.writes) > LIMIT:
+            return None
         return Work(self.loops, max(1, self.iterations), self.reads, self.writes)

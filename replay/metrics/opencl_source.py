@@ -55,7 +55,7 @@ class _Reader:
             else:
                 self._line(line)
         work = self._nest.work()
-        return Work(work.loops - 1, work.iterations, work.reads, work.writes)
+        return work and Work(work.loops - 1, work.iterations, work.reads, work.writes)
 
     def _line(self, line: str) -> None:
         if self._accesses.are_in(line):

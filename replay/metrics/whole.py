@@ -6,7 +6,7 @@ So that a chain of products, or a number of a million digits, costs nothing.
 import re
 
 _WORD = re.compile(r"-?[0-9]{1,20}", re.ASCII)  # unlike str.isdigit, which is true of "²"
-_LIMIT = 1 << 64
+LIMIT = 1 << 64
 
 
 def whole(word: str) -> int | None:
@@ -16,4 +16,4 @@ def whole(word: str) -> int | None:
 
 def kept(value: int) -> int | None:
     """`value`, or None where it is too large to be meant."""
-    return value if abs(value) <= _LIMIT else None
+    return value if abs(value) <= LIMIT else None

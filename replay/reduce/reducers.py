@@ -6,6 +6,8 @@ Each yields candidates, the boldest first; they need not be valid, nor smaller: 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from msgspec import structs
+
 from compiler.ir import (
     ELEMENTWISE,
     FLOAT32,
@@ -120,7 +122,7 @@ def plain_views(example: Example) -> Iterator[Example]:
         view = view_of(node)
         if view is not None and node.op is Op.LOAD and view != plain:
             yield _with_ast(example, _reading(example.ast, node, plain))
-            outer = replace(view.views[-1], mask=None, offset=0)
+            outer = structs.replace(view.views[-1], mask=None, offset=0)
             yield _with_ast(example, _reading(example.ast, node, ViewStack((outer,))))
 
 

@@ -1,5 +1,6 @@
 """What the workers of the tests are asked to do."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -22,6 +23,14 @@ def segfault(payload: bytes) -> bytes:
 def abort(payload: bytes) -> bytes:
     os.write(2, b"LLVM ERROR: Cannot select: t42\n")
     os.abort()
+
+
+def babble(payload: bytes) -> bytes:
+    """Write to whatever pipe there is."""
+    for descriptor in range(3, 30):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"\xff" * 100)
+    return payload
 
 
 def spin(payload: bytes) -> bytes:

@@ -54,6 +54,7 @@ def test_blanks_and_comments_of_c_make_no_other_program(before, after):
         ("1.5", "1 .5"),
         ("int i", "inti"),
         ("OFF\n", "OFF "),
+        ("1.5e+3f", "1.5e+3f // \r + 1.0f"),
         ("#pragma", "// #pragma"),
         ("r0 < 4", "r0 <: 4"),
         ("k(", "k2("),

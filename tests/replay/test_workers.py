@@ -49,7 +49,7 @@ def test_no_job_gives_no_answer():
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_bad_jobs_cost_only_themselves_and_are_named(size):
-    bad = ["segfault", "abort", "spin", "fill", "fill_and_abort", "raise_error"]
+    bad = ["segfault", "abort", "babble", "spin", "fill", "fill_and_abort", "raise_error"]
     jobs = [job("echo", n) for n in range(12)]
     for place, name in enumerate(bad):
         jobs.insert(2 * place + 1, job(name))
@@ -59,6 +59,7 @@ def test_bad_jobs_cost_only_themselves_and_are_named(size):
     assert kinds == {
         "segfault": Died,
         "abort": Died,
+        "babble": Died,
         "spin": TimedOut,
         "fill": OutOfMemory,
         "fill_and_abort": OutOfMemory,

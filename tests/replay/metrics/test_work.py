@@ -104,6 +104,18 @@ def test_loops_too_deep_to_be_meant_are_not_counted(backend):
     assert time.process_time() - begun < 20
 
 
+def test_more_iterations_than_64_bits_count_are_not_counted():
+    """Reports divide by them, and there is no such float."""
+    compiled = compile_kernel(row_sum(4, 32), find_target("opencl"), opts=())
+    artefact = artefact_of(compiled, Detail.OUTPUT)
+    head, brace, body = artefact.source.partition("{\n")
+    loops = "".join(f"  for (int i{n} = 0; i{n} < 999999999; i{n}++) {{\n" for n in range(36))
+    assert (
+        work_of(type(artefact)(**{**asdict(artefact), "source": head + brace + loops + body}))
+        is None
+    )
+
+
 def test_a_source_in_another_language_has_no_work(seeds):
     other = type(seeds[0])(**{**asdict(seeds[0]), "source": "(module)"})
     assert work_of(other) is None
