@@ -69,9 +69,11 @@ _ROW = (
 )
 _COLUMNS = frozenset(("key", "raw", "mode", "filename", "value"))
 _MODE_RAW = 1
-_OUT_OF_REACH = "out of reach: the database is damaged"
+OUT_OF_REACH = "out of reach: the database is damaged"
 _SHOWN = 3  # findings of SQLite
-_UNCOUNTED = "how many records there were is out of reach: the database is damaged"
+REMEDY = "; run `replay corpus check --repair`, or restore it from an archive"
+NO_REMEDY = ", and no whole record is found in it; restore it from an archive"
+UNCOUNTED = "how many records there were is out of reach: the database is damaged"
 _MOST_RECORDS = 10_000_000  # a larger count is damage itself, and each would be told
 _HEADER = struct.Struct(">16x H 6x I I 60x I")  # page size, changes, pages, changes when counted
 
@@ -111,7 +113,7 @@ class Database:
             ((rows,),) = self._connection.execute("SELECT count(*) FROM Cache").fetchall()
         except sqlite3.DatabaseError:
             rows = len(self._keys_of_damaged())
-        return int(rows) + len(_out_of_reach(expected, int(rows)))
+        return int(rows) + len(out_of_reach(expected, int(rows)))
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Yield keys in order, whole records and damaged ones alike."""
@@ -148,7 +150,7 @@ class Database:
                     yield self.value(key) or Unreadable(key, "its page of the database is damaged")
         self._refuse_changed()
         if not prefix:
-            yield from _out_of_reach(expected, count)
+            yield from out_of_reach(expected, count)
 
     def value(self, key: str) -> RawItem | None:
         """Give one row, or None where there is none."""
@@ -275,6 +277,13 @@ def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:
     return bool(columns)
 
 
+def out_of_reach(expected: int | None, found: int) -> tuple[Unreadable, ...]:
+    """One for each record that was not found, or one if nobody knows how many there were."""
+    if expected is None or expected > _MOST_RECORDS:
+        return (Unreadable("", UNCOUNTED),)
+    return (Unreadable("", OUT_OF_REACH),) * (expected - found)
+
+
 def _schema(
     path: Path, connection: sqlite3.Connection
 ) -> tuple[list[tuple[object, object, object]], set[object]]:
@@ -284,15 +293,13 @@ def _schema(
         columns = {row[1] for row in connection.execute("PRAGMA table_info(Cache)")}
         if any(name is None for name, _, _ in rows):  # SQLite reads zeros where a page was cut
             raise sqlite3.DatabaseError("its schema is cut")
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # which quotes what it read
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_BUSY"):
             raise LockedCorpusError(path, f"{error}; wait for its writers to end") from None
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):  # only a writer gets here
             raise ReadOnlyCorpusError(path, READ_ONLY) from None
-        raise DamagedCorpusError(
-            path, f"its database cannot be read: {error}; restore it from an archive"
-        ) from None
+        raise DamagedCorpusError(path, f"its database cannot be read: {error}{REMEDY}") from None
     return rows, columns
 
 
@@ -310,13 +317,6 @@ def _connect(file: Path, mode: str, *, timeout_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, check_same_thread=False)
     connection.text_factory = lambda text: text.decode(errors="backslashreplace")
     return connection
-
-
-def _out_of_reach(expected: int | None, found: int) -> tuple[Unreadable, ...]:
-    """One for each record that was not found, or one if nobody knows how many there were."""
-    if expected is None:
-        return (Unreadable("", _UNCOUNTED),)
-    return (Unreadable("", _OUT_OF_REACH),) * (expected - found)
 
 
 def _between(prefix: str) -> tuple[str, tuple[str, ...]]:

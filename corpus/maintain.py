@@ -5,16 +5,22 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
 
+from corpus.baseline import Added, Decision
+from corpus.database import NO_REMEDY, OUT_OF_REACH, REMEDY, UNCOUNTED, out_of_reach
 from corpus.directory import (
     DATABASE_NAME,
+    GONE,
     WAL_NAME,
     fingerprint,
     held_still,
+    raise_lost,
     read_lost,
     refuse_store,
     require_corpus,
@@ -22,14 +28,22 @@ from corpus.directory import (
     size_of,
     unwritable,
 )
-from corpus.errors import ChangedCorpusError, DamagedCorpusError, SelectionError
+from corpus.errors import (
+    ChangedCorpusError,
+    DamagedCorpusError,
+    ForeignCorpusError,
+    PathError,
+    SelectionError,
+)
 from corpus.reader import Reader, decode_item, open_reader
 from corpus.record import KernelRecord, Stored, Unreadable
+from corpus.salvage import salvaged_count, salvaged_values
 from corpus.selection import Selection, select
 from corpus.transfer import merge_corpus
-from corpus.writer import open_writer
+from corpus.writer import Writer, open_writer
 
 _SEEN_EVERY = 256
+_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +147,8 @@ def check_corpus(reader: Reader, seen: Callable[[int], None] | None = None) -> C
 def repair_corpus(path: Path | str, *, wait_s: float = 5.0) -> Repaired:
     """Keep all that is whole: build a corpus anew from it, and put the damaged one aside.
 
-    What is dropped counts as lost, so the corpus is incomplete until it is captured again. A whole
+    What SQLite does not reach is looked for in the pages of its files, without SQLite. What is
+    dropped counts as lost, so the corpus is incomplete until it is captured again. A whole
     corpus is left as it is. Nobody else may have it open.
     """
     refuse_store(path)
@@ -141,28 +156,22 @@ def repair_corpus(path: Path | str, *, wait_s: float = 5.0) -> Repaired:
     require_corpus(path)
     before = fingerprint(path)
     lost = _lost_before_damage(path)
-    with open_reader(path, wait_s=wait_s, allow_empty=True) as reader:
-        check = check_corpus(reader)
-        assumed_lost = int(lost is None)
-        if check.is_whole and not assumed_lost:
-            return Repaired(check.records, (), None)
-        new = Path(tempfile.mkdtemp(prefix=f".{path.name[:64]}.", dir=path.parent))
-        shutil.copymode(path, new)
-        with open_writer(new) as writer:
-            merge_corpus(reader, writer)
-            writer.note_lost(len(check.unreadable) + assumed_lost)
-    backup = _unused_name(path)
-    try:
-        with held_still(path, wait_s, exclusive=True):
-            if fingerprint(path) != before:
-                raise ChangedCorpusError(path, "written to while it was mended; mend it again")
-            _put_in_place(new, path, backup)
-    except OSError as error:
-        raise unwritable(path, error) from None
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    kept = check.records - len(check.unreadable)
-    return Repaired(kept, check.unreadable, backup, assumed_lost)
+    source = _opened(path, wait_s)
+    with ExitStack() as stack:
+        if isinstance(source, Reader):
+            with source:
+                check = check_corpus(source)
+                if check.is_whole and lost is not None:
+                    return Repaired(check.records, (), None)
+                new = _new_beside(path, stack)
+                kept, dropped = _keep(source, check, new)
+        else:
+            new = _new_beside(path, stack)
+            kept, dropped = _keep_by_salvage(path, source, new)
+            _note_lost(new, lost or 0)  # a merge has done so
+        _note_lost(new, len(dropped) + int(lost is None))
+        backup = _exchange(new, path, before, wait_s)
+    return Repaired(kept, dropped, backup, int(lost is None))
 
 
 def prune_corpus(path: Path | str, rule: Selection, *, dry_run: bool = False) -> Pruned:
@@ -202,6 +211,98 @@ def _lost_before_damage(path: Path) -> int | None:
     except DamagedCorpusError:
         reset_state(path)
         return None
+
+
+def _opened(path: Path, wait_s: float) -> Reader | PathError:
+    """Open a corpus, or say why SQLite cannot: of a damaged schema it reads the names wrong."""
+    try:
+        return open_reader(path, wait_s=wait_s, allow_empty=True)
+    except (DamagedCorpusError, ForeignCorpusError) as error:
+        return error
+
+
+def _new_beside(path: Path, stack: ExitStack) -> Path:
+    """Make a directory on the same disk, which is gone in the end if it is still there."""
+    new = Path(tempfile.mkdtemp(prefix=f".{path.name[:64]}.", dir=path.parent))
+    stack.callback(shutil.rmtree, new, ignore_errors=True)
+    shutil.copymode(path, new)
+    return new
+
+
+def _keep(source: Reader, check: Check, new: Path) -> tuple[int, tuple[Unreadable, ...]]:
+    """Keep what can be read, and what SQLite did not reach; say how much, and what is dropped."""
+    with open_writer(new) as writer:
+        merge_corpus(source, writer)
+        # Of a container that is whole SQLite reached all: more would be what was removed or mended.
+        added = _add_salvaged(source.path, writer) if check.container else set()
+    kept = check.records - len(check.unreadable) + len(added)
+    missing = _still_missing(check.unreadable, added)
+    counted = tuple(item for item in missing if item.reason not in (GONE, UNCOUNTED))
+    if missing == counted or (expected := salvaged_count(source.path)) is None:
+        return kept, missing
+    return kept, counted + out_of_reach(expected, kept + len(counted))
+
+
+def _keep_by_salvage(path: Path, error: PathError, new: Path) -> tuple[int, tuple[Unreadable, ...]]:
+    """Keep what is found without SQLite. A corpus in which that is nothing is left as it is."""
+    with open_writer(new) as writer:
+        kept = len(_add_salvaged(path, writer))
+    if not kept:
+        fact = error.fact.removesuffix(REMEDY)
+        raise type(error)(path, fact if fact == error.fact else fact + NO_REMEDY)
+    return kept, out_of_reach(salvaged_count(path), kept)
+
+
+def _add_salvaged(path: Path, writer: Writer) -> set[str]:
+    """Add what is found in the files and is not there yet."""
+    added = set()
+    values = salvaged_values(path)
+    while batch := list(islice(values, _BATCH)):
+        with writer.batch():
+            for key, value in batch:
+                decision = writer.update(key, partial(_if_missing, value))
+                if decision.value is not None:
+                    added.add(key)
+    return added
+
+
+def _if_missing(value: bytes, old: bytes | None) -> Decision:
+    return Decision(Added.NEW, value) if old is None else Decision(Added.KEPT, None)
+
+
+def _note_lost(new: Path, count: int) -> None:
+    try:
+        raise_lost(new, count)
+    except OSError as error:
+        raise unwritable(new, error) from None
+
+
+def _still_missing(unreadable: tuple[Unreadable, ...], added: Set[str]) -> tuple[Unreadable, ...]:
+    """Leave out what was added after all: by its key, or as one of those of which none is known."""
+    named = {item.key for item in unreadable}
+    nameless = len(added - named)
+    left = []
+    for item in unreadable:
+        if not item.key and item.reason == OUT_OF_REACH and nameless:
+            nameless -= 1
+        elif item.key not in added:
+            left.append(item)
+    return tuple(left)
+
+
+def _exchange(
+    new: Path, path: Path, before: tuple[tuple[int, int, int] | None, ...], wait_s: float
+) -> Path:
+    """Put a corpus made anew in place of the one that it was made from; say where that is now."""
+    backup = _unused_name(path)
+    try:
+        with held_still(path, wait_s, exclusive=True):
+            if fingerprint(path) != before:
+                raise ChangedCorpusError(path, "written to while it was mended; mend it again")
+            _put_in_place(new, path, backup)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    return backup
 
 
 def _put_in_place(new: Path, path: Path, backup: Path) -> None:

@@ -96,8 +96,11 @@ def _cut(size):
     return lambda file: os.truncate(file, size)
 
 
-@pytest.mark.parametrize("harm", [Path.unlink, _cut(0), _cut(4096), _cut(9000)])
-def test_a_database_that_is_gone_is_damage_and_nobody_writes_a_new_one(make_corpus, harm):
+@pytest.mark.parametrize(
+    ("harm", "lost"),
+    [(Path.unlink, 1), (_cut(0), 1), (_cut(4096), 1), (_cut(9000), 3)],  # which left the count
+)
+def test_a_database_that_is_gone_is_damage_and_nobody_writes_a_new_one(make_corpus, harm, lost):
     path = make_corpus(3)
     harm(path / "cache.db")
     with open_reader(path) as reader:
@@ -107,7 +110,7 @@ def test_a_database_that_is_gone_is_damage_and_nobody_writes_a_new_one(make_corp
         open_writer(path)
     assert repair_corpus(path).kept == 0
     with open_reader(path, allow_empty=True) as reader:
-        assert (len(reader), reader.lost, check_corpus(reader).is_whole) == (0, 1, True)
+        assert (len(reader), reader.lost, check_corpus(reader).is_whole) == (0, lost, True)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.95])
@@ -123,7 +126,8 @@ def test_of_a_database_that_is_cut_every_record_is_there_or_named(make_corpus, s
     whole = sum(isinstance(item, Stored) for item in items)
     assert 0 < whole < 400
     done = repair_corpus(path)
-    assert (done.kept, len(done.dropped)) == (whole, 400 - whole)
+    assert done.kept >= whole  # those in pages to which none leads any more are found as well
+    assert len(done.dropped) == 400 - done.kept
 
 
 def test_a_database_of_less_than_a_page_is_damaged_and_not_foreign(make_corpus):
