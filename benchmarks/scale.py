@@ -55,7 +55,7 @@ def know(corpus: Path, environ: Mapping[str, str], shard: Shard = WHOLE) -> None
     """Let the next replay know every record as made by this very compiler."""
     path = cache_path(environ, corpus, shard)
     assert path is not None
-    memory = Memory(path, ROOT / "compiler", Mode.PINNED, {})
+    memory = Memory(path, ROOT / "compiler", Mode.PINNED, environ)
     with open_reader(corpus) as reader:
         for raw in reader.values():
             item = decode_item(raw)
