@@ -158,7 +158,7 @@ def _frames(size: int, log: BinaryIO, end: int) -> tuple[_Frames, _Frames]:
 def _unused(size: int, database: _File) -> set[int]:
     """Give the pages that are in no use: what they hold was removed, or is elsewhere by now.
 
-    None if anything of their list is wrong, as it then could name pages that are in use.
+    No page if anything of their list is wrong: it could name some that are in use.
     """
     file, end = database
     head = _read(file, 0, _FREE.stop)

@@ -146,8 +146,11 @@ def _value(indent: str, value: re.Match[str], text: Text, names: _Names) -> None
 
 def _is_constant(expression: str, names: _Names) -> bool:
     """Whether nothing that an expression names can change: all else may be memory."""
-    known = names.constants | frozenset(_CALLED.findall(expression))
-    return all(name in known or re.fullmatch(TYPE, name) for name in NAMES.findall(expression))
+    called = frozenset(_CALLED.findall(expression))
+    return all(
+        name in names.constants or name in called or re.fullmatch(TYPE, name)
+        for name in NAMES.findall(expression)
+    )
 
 
 def _refuse_unknown(code: str) -> None:

@@ -393,5 +393,13 @@ def test_names_of_metal_may_change_and_operands_may_not():
         assert not is_renamed(METAL, METAL.replace(before, after), "metal")
 
 
+def test_the_time_for_many_values_grows_no_faster_than_they_do():
+    """To put all their names together for each of them took hours."""
+    source = kernel_of(*[f"float a{number} = o[{number}];" for number in range(100_000)])
+    begun = time.process_time()
+    assert is_renamed(source, re.sub(r"\ba(?=\d)", "b", source), "opencl")
+    assert time.process_time() - begun < 60
+
+
 def test_an_unknown_language_is_compared_by_letters():
     assert not is_renamed("a", "b", "ptx")
