@@ -394,7 +394,7 @@ def test_names_of_metal_may_change_and_operands_may_not():
 
 
 def test_the_time_for_many_values_grows_no_faster_than_they_do():
-    """To put all their names together for each of them took hours."""
+    """To put all their names together for each of them took the square of the time."""
     source = kernel_of(*[f"float a{number} = o[{number}];" for number in range(100_000)])
     begun = time.process_time()
     assert is_renamed(source, re.sub(r"\ba(?=\d)", "b", source), "opencl")
