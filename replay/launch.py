@@ -31,12 +31,13 @@ _MAX_SOCKET_BYTES = 104  # of its path, on the systems that allow least
 class Program:
     """A program that runs under capture, and the socket on which its processes will be heard."""
 
-    __slots__ = ("capture", "command", "handlers", "owner", "pid", "server")
+    __slots__ = ("capture", "command", "handlers", "is_behind", "owner", "pid", "server")
 
     def __init__(self, command: Sequence[str], corpus: str, environ: Mapping[str, str]) -> None:
         """Start it. OSError if that cannot be done."""
         self.command = tuple(command)
         self.pid = 0
+        self.is_behind = False
         self.capture = Capture(_new_directory(environ), os.path.abspath(corpus))
         self.owner = hold(self.capture.directory)
         self.server = socket(AF_UNIX, SOCK_STREAM)
@@ -54,22 +55,30 @@ class Program:
         except OSError:
             self.discard()
             raise
+        self.is_behind = _fall_behind()
 
     def wait(self) -> int:
         """Wait for its end; its exit code, or minus the signal that ended it."""
         _, status = os.waitpid(self.pid, 0)
         self.pid = 0  # the number may be another's from now on
+        self._catch_up()  # whoever waits for the program now waits for us
         return os.waitstatus_to_exitcode(status)
 
     def discard(self) -> None:
         """Leave nothing behind."""
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
+        self._catch_up()
         self.server.close()
         _remove(self.capture.directory)
         if self.owner is not None:
             os.close(self.owner)
             self.owner = None
+
+    def _catch_up(self) -> None:
+        if self.is_behind:
+            os.sched_setscheduler(os.getpid(), os.SCHED_OTHER, os.sched_param(0))
+            self.is_behind = False
 
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         """What would end us is for the program to decide."""
@@ -97,6 +106,20 @@ def launch(words: Sequence[str], environ: Mapping[str, str]) -> Program | None:
         return Program(command, corpus, environ)
     except OSError:
         return None  # the command tries again, and says what is wrong
+
+
+def _fall_behind() -> bool:
+    """Take no core from whoever runs there: all that a program tells would wake us on its own, and
+    keep it waiting, where the other cores are busy. Say whether that was granted.
+    """
+    main_thread = os.getpid()  # the others are started by it, and are as it is
+    try:
+        if os.sched_getscheduler(main_thread) != os.SCHED_OTHER:
+            return False  # whoever started us knows better
+        os.sched_setscheduler(main_thread, os.SCHED_BATCH, os.sched_param(0))
+    except (AttributeError, OSError):
+        return False  # other systems know no such thing, or do not allow it
+    return True
 
 
 def _leave_to_the_program(*_: object) -> None:

@@ -91,6 +91,17 @@ class Link:
         """Tell that the program answered a question from a cache of its own."""
         self._tell(told, "recall", {"kind": "again", "number": told.number})
 
+    def leave(self) -> None:
+        """Tell that this process is about to end: it has things of its own to do until then."""
+        if self._socket is None or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._send({"kind": "leave"})
+        except OSError:
+            pass  # the other side has ended already
+        finally:
+            self._lock.release()
+
     def lose(self, error: Exception) -> None:
         """Note that a record could not even be told of."""
         line = f"- {type(error).__name__}: {' '.join(str(error).split())}\n"

@@ -55,7 +55,11 @@ class Again(msgspec.Struct, frozen=True, tag_field="kind", tag="again"):
     number: int
 
 
-Message = Hello | Ask | Recall | Answer | Again
+class Leave(msgspec.Struct, frozen=True, tag_field="kind", tag="leave"):
+    """The process is about to end."""
+
+
+Message = Hello | Ask | Recall | Answer | Again | Leave
 decode = msgspec.json.Decoder(Message).decode
 
 
@@ -94,6 +98,8 @@ class Listener:
                 return self._recorder.answer(self._running.pop(message.number), message.answer)
             case Again():
                 self._recorder.ask_again(self._keys[message.number])
+            case Leave():
+                self._recorder.tidy()
             case _:
                 assert_never(message)
         return True

@@ -5,6 +5,7 @@ It imports little, for the program waits for it. `Link` says how what is told ge
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -46,6 +47,7 @@ class Observer:
             "CompileReused": self._reuse,
         }
         os.register_at_fork(after_in_child=self._after_fork)
+        atexit.register(self._leave)
 
     def __call__(self, event: CompileEvent) -> None:
         """Tell of one event. Never raises."""
@@ -140,6 +142,10 @@ class Observer:
             self._running.stack = []
         stack: list[tuple[object, Told]] = self._running.stack
         return stack
+
+    def _leave(self) -> None:
+        for link in self._links:
+            link.leave()
 
     def _after_fork(self) -> None:
         for link in self._links:

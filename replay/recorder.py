@@ -87,6 +87,14 @@ class Recorder:
                 for key in counts:
                     self.lose(key, error)
 
+    def tidy(self) -> None:
+        """Do what `close` would else have to, while the program is still about its own end."""
+        with self._lock:
+            if self._again:
+                self.settle()
+            if self._writer is not None:
+                self._writer.merge_log()
+
     def open(self) -> PathError | None:
         """Open or make the corpus; give what stands in the way."""
         with self._lock:
