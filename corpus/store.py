@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -110,12 +110,6 @@ class Store:
     def remove(self, key: str) -> bool:
         """Take a value out; say whether there was one."""
         return self._retried(lambda cache: bool(cache.delete(key, retry=True)))
-
-    def merge_log(self) -> None:
-        """Merge the log into the database as far as others let us, so that `close` is quick."""
-        with self._lock, suppress(sqlite3.Error):  # all is in the log, and stays there
-            if self._is_open:
-                self._cache.merge_log()
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -238,9 +232,6 @@ class _SharedCache(diskcache.Cache):  # type: ignore[misc]  # diskcache has no t
         if wait_s != self._timeout:
             self._timeout = wait_s
             self.close()
-
-    def merge_log(self) -> None:
-        self._con.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
     @property
     def _con(self) -> sqlite3.Connection:

@@ -78,10 +78,6 @@ class Writer:
         """Make one transaction of many calls: faster, but all of them are undone if one fails."""
         return self._store.batch()
 
-    def merge_log(self) -> None:
-        """Merge the log into the database as far as others let us, so that `close` is quick."""
-        self._store.merge_log()
-
     def remove(self, key: str) -> bool:
         """Take a record out; say whether there was one."""
         return self._store.remove(key)

@@ -44,7 +44,7 @@ def capture(
         except OSError as error:
             raise UsageError(f"cannot run {command[0]!r}: {error.strerror}") from None
     losses = Losses(Path(program.capture.losses))
-    recorder = Recorder(Path(program.capture.corpus), losses)
+    recorder = Recorder(Path(program.capture.corpus), losses, program=program.pid)
     try:
         refusal = recorder.open()
         origin_of_ours()

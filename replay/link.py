@@ -11,12 +11,13 @@ A frame is its length, 4 bytes big-endian, and JSON; each answer is acknowledged
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 import threading
 from _socket import AF_UNIX, SOCK_STREAM, socket
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.json import encode
 
 import compiler
 from replay.environment import Capture
@@ -29,7 +30,7 @@ WAIT_S = 60.0
 """How long an answer is waited for: longer than the other side waits for a locked corpus."""
 
 
-AWAITED = b'{"kind": "answer",'
+AWAITED = b'{"kind":"answer",'
 """How the frames begin that are acknowledged."""
 
 
@@ -96,7 +97,7 @@ class Link:
         if self._socket is None or not self._lock.acquire(blocking=False):
             return
         try:
-            self._send({"kind": "leave"})
+            self._send({"kind": "leave", "process": os.getpid()})
         except OSError:
             pass  # the other side has ended already
         finally:
@@ -141,7 +142,7 @@ class Link:
         if self._socket is None:
             self._connect()
         connection = self._own_socket()
-        body = json.dumps(message).encode()
+        body = encode(message)
         connection.sendall(len(body).to_bytes(4, "big") + body)
 
     def _own_socket(self) -> socket:

@@ -58,6 +58,8 @@ class Again(msgspec.Struct, frozen=True, tag_field="kind", tag="again"):
 class Leave(msgspec.Struct, frozen=True, tag_field="kind", tag="leave"):
     """The process is about to end."""
 
+    process: int
+
 
 Message = Hello | Ask | Recall | Answer | Again | Leave
 decode = msgspec.json.Decoder(Message).decode
@@ -99,7 +101,7 @@ class Listener:
             case Again():
                 self._recorder.ask_again(self._keys[message.number])
             case Leave():
-                self._recorder.tidy()
+                self._recorder.leave(message.process)
             case _:
                 assert_never(message)
         return True

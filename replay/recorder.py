@@ -25,15 +25,24 @@ if TYPE_CHECKING:
 class Recorder:
     """Stores what the processes of one capture say; any thread may call it."""
 
-    def __init__(self, corpus: Path, losses: Losses, *, counts_at_once: int = 1000) -> None:
+    def __init__(
+        self,
+        corpus: Path,
+        losses: Losses,
+        *,
+        program: int | None = None,
+        counts_at_once: int = 1000,
+    ) -> None:
         self.corpus = corpus
         self.asked = 0  # questions, asked again or not
         self.added = 0  # records that were new
         self._losses = losses
+        self._program = program  # its number as a process
         self._counts_at_once = counts_at_once
         self._lock = threading.RLock()  # held by every call
         self._writer: Writer | None = None
         self._refusal: PathError | None = None
+        self._records = 0  # in the corpus, when it was closed
         self._whole: set[str] = set()  # keys that have an answer in the corpus
         self._again: Counter[str] = Counter()  # counts that are not in the corpus yet
 
@@ -87,13 +96,13 @@ class Recorder:
                 for key in counts:
                     self.lose(key, error)
 
-    def tidy(self) -> None:
-        """Do what `close` would else have to, while the program is still about its own end."""
-        with self._lock:
-            if self._again:
-                self.settle()
-            if self._writer is not None:
-                self._writer.merge_log()
+    def leave(self, process: int) -> None:
+        """Close in time if it is the program that is about to end: its end takes longer than that.
+
+        Whoever has more to tell after it has the corpus opened once more.
+        """
+        if process == self._program:
+            self.close()
 
     def open(self) -> PathError | None:
         """Open or make the corpus; give what stands in the way."""
@@ -113,14 +122,14 @@ class Recorder:
             if self._again:
                 self.settle()
             if self._writer is None:
-                return 0
+                return self._records
             try:
-                records = len(self._writer)
+                self._records = len(self._writer)
             except PathError:
-                records = self.added  # that there was no room, or no way in, is noted already
+                self._records = self.added  # that there was no room, or no way in, is noted already
             self._writer.close()
             self._writer = None
-            return records
+            return self._records
 
     def _open(self) -> Writer:
         """Give the writer. What stood in its way once is not tried again for every kernel."""

@@ -9,9 +9,9 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from functools import lru_cache
 from hashlib import sha256
 from itertools import chain, filterfalse, islice
-from operator import attrgetter
 
 from compiler.ir import DType, Node, Op, attr_nodes, toposort
 
@@ -21,25 +21,15 @@ _HEX_DIGITS = 15
 _CONST, _INIT, _PROGRAM = Op.CONST, Op.INIT, Op.PROGRAM
 _NAMES = {op: op.name for op in Op}
 _SCALARS = frozenset((int, str, type(None)))
-_key = attrgetter("op", "dtype", "attr")
-_source = attrgetter("src")
 
 _Head = tuple[Op, DType, tuple[object, ...]]
 """What a node is apart from its operands; of a CONST, apart from its value too."""
 
 
-class _Numbers(dict[_Head, int]):
-    """Numbers for heads, in the order in which they are first asked for."""
-
-    def __missing__(self, head: _Head) -> int:
-        number = self[head] = len(self)
-        return number
-
-
 def stage_digests(stages: Iterable[tuple[str, Node]]) -> tuple[tuple[str, str], ...]:
     """Pair the name of each stage with the digest of its graph and of those before it."""
     numbers: dict[Node, int] = {}
-    heads = _Numbers()
+    heads: dict[_Head, int] = {}
     found: list[tuple[str, str]] = []
     digest = sha256()
     for name, root in stages:
@@ -66,22 +56,20 @@ def order_of(root: Node) -> Sequence[Node]:
     return tuple(order)
 
 
-def _digested(nodes: list[Node], numbers: dict[Node, int], heads: _Numbers) -> bytes:
-    """All that `nodes` are, as bytes: what they are apart from their operands gets a number too.
-
-    Loops that run inside of Python's own functions: there are thousands of nodes in a kernel.
-    """
+def _digested(nodes: list[Node], numbers: dict[Node, int], heads: dict[_Head, int]) -> bytes:
+    """All that `nodes` are, as bytes: what they are apart from their operands gets a number too."""
     known = len(heads)
-    tape = [*map(heads.__getitem__, map(_key, nodes))]
+    tape = [heads.setdefault((node.op, node.dtype, node.attr), len(heads)) for node in nodes]
     texts = [_head(*head) for head in islice(heads, known, None)]
     constants = [repr(node.attr[0]) for node in nodes if node.op is _CONST]  # -0.0 == 0.0 == False
-    sources = list(map(_source, nodes))
+    sources = [node.src for node in nodes]
     sizes = [size for node in nodes if node.below is not node.src for size in attr_nodes(node)]
     tape += map(len, sources)
     tape += map(numbers.__getitem__, chain(chain.from_iterable(sources), sizes))
     return "".join([*texts, *constants]).encode() + _bytes([len(nodes), len(sizes), *tape])
 
 
+@lru_cache(maxsize=4096)  # kernels have three of four heads in common
 def _head(op: Op, dtype: DType, attr: tuple[object, ...]) -> str:
     """A node without its operands, on a line: no attribute holds a newline."""
     if op is _CONST:

@@ -26,6 +26,7 @@ _OPS = {op.name: op for op in Op}
 _KINDS = {kind.name: kind for kind in AxisKind}
 
 
+@lru_cache(maxsize=4)  # who is told of a compile prints its AST, and then the kernel is named by it
 def print_node(root: Node) -> str:
     """The text of the graph under `root`, one definition a line."""
     order = toposort(root)
