@@ -20,7 +20,7 @@ from programs import DIFFERENCE
 from compiler import Tensor, observing
 from corpus import Status, Stored, check_corpus, open_reader
 from replay.environment import Capture
-from replay.link import Link
+from replay.link import AWAITED, Link
 from replay.observer import Observer
 
 ROOT = Path(__file__).parents[2]
@@ -254,7 +254,7 @@ def test_answers_that_nobody_confirmed_are_written_by_the_program_itself(tmp_pat
     def hear_and_die():
         connection, _ = server.accept()
         heard = b""
-        while b'"kind": "answer"' not in heard:
+        while AWAITED not in heard:
             heard += connection.recv(1 << 16)
         connection.close()
 
