@@ -80,8 +80,12 @@ def _undisturbed() -> Iterator[None]:
 
 def revision_of(path: Path) -> tuple[str | None, bool | None]:
     """The commit that `path` is checked out at and whether it differs; None where git can't say."""
+    form = ("--porcelain=v2", "--branch", "--no-ahead-behind", "--untracked-files=no")
     try:
-        commit = git(path, "rev-parse", "HEAD")
-        return commit, bool(git(path, "status", "--porcelain", "--untracked-files=no", "--", "."))
+        lines = git(path, "--no-optional-locks", "status", *form, "--", ".").splitlines()
     except GitError:
         return None, None
+    commit = lines[0].removeprefix("# branch.oid ")
+    if commit == "(initial)":
+        return None, None
+    return commit, any(not line.startswith("#") for line in lines)

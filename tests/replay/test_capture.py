@@ -71,6 +71,25 @@ def test_a_record_says_where_it_comes_from(tmp_path):
     assert origin.toolchain["llvmlite"]
 
 
+def test_the_corpus_is_at_rest_while_its_program_ends_and_opened_again_for_more(tmp_path):
+    program = """
+        import atexit, os, time
+        log, deadline = "corpus/cache.db-wal", time.monotonic() + 60
+        @atexit.register  # before the observer does: so it comes after it
+        def look():
+            while os.path.exists(log) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            print(os.path.exists(log))
+            compile(5)
+        compile(4)
+        """
+    done = capture(tmp_path, program)
+    assert (done.returncode, done.stdout) == (0, "False\n")
+    assert "2 new records, 2 in" in done.stderr
+    assert len(records(tmp_path / "corpus")) == 2
+    assert not (tmp_path / "corpus" / "cache.db-wal").exists()
+
+
 @pytest.mark.parametrize(
     "program",
     [

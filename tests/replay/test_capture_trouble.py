@@ -20,6 +20,7 @@ from programs import DIFFERENCE
 from compiler import Tensor, observing
 from corpus import Status, Stored, check_corpus, open_reader
 from replay.environment import Capture
+from replay.launch import Program
 from replay.link import AWAITED, Link
 from replay.observer import Observer
 
@@ -267,6 +268,21 @@ def test_answers_that_nobody_confirmed_are_written_by_the_program_itself(tmp_pat
     server.close()
     with open_reader(tmp_path / "c") as reader:
         assert [item.record.status for item in reader] == [Status.FINISHED]
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="Linux alone has it")
+def test_a_capture_stands_back_until_its_program_has_ended(tmp_path):
+    def how():
+        return os.sched_getscheduler(os.getpid())
+
+    before = how()
+    program = Program(("true",), str(tmp_path / "corpus"), os.environ)
+    try:
+        assert how() == os.SCHED_BATCH
+        assert program.wait() == 0
+        assert how() == before
+    finally:
+        program.discard()
 
 
 def test_a_request_waits_for_its_kernels_once(tmp_path):
