@@ -28,6 +28,8 @@ wanted=$(cat pyproject.toml ci/setup.sh | cksum)
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv
     say "installing into $venv"
+    # Commands that an old pip installs import `re` first, for over half the time of Python's own start.
+    "$venv/bin/python" -m pip install --quiet --upgrade pip || say "pip stays as it is"
     "$venv/bin/python" -m pip install --quiet --editable '.[dev,onnx,cluster,prove]'
     echo "$wanted" >"$stamp"
 fi
