@@ -1,8 +1,7 @@
 """How much work a kernel is, read off its AST: schedules and passes do not change it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 
 from compiler.backends import Estimates
@@ -23,7 +22,6 @@ _REDUCE, _MULACC, _STORE, _GATHER, _LOAD = Op.REDUCE, Op.MULACC, Op.STORE, Op.GA
 
 _MOVES = frozenset((Op.CAST, Op.BITCAST, Op.WHERE))
 _COUNTED = ELEMENTWISE - _MOVES
-_Positions = Callable[[frozenset[str]], int]  # how many there are along some axes
 _Steps = tuple[tuple[int, int], ...]  # distance and number, the smallest distance first
 
 _MOST_SPANNED = 1 << 20  # elements marked one by one: 0.1 ms
@@ -39,15 +37,22 @@ class _Extent:
     steps: _Steps | None = None
 
 
+class _Positions(dict[frozenset[str], int]):
+    """How many positions there are along some axes; computed when asked."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self._sizes = sizes
+
+    def __missing__(self, axes: frozenset[str]) -> int:
+        self[axes] = count = prod([size for name, size in self._sizes.items() if name in axes])
+        return count
+
+
 def estimates(ast: Node) -> Estimates:
     """Operations of one launch, and bytes of every element moved once, at the largest sizes."""
     order, free = toposort(ast), free_axes(ast)
-    sizes = {name: _greatest(size) for name, size in ast.attr[0]}
-
-    @cache
-    def positions(axes: frozenset[str]) -> int:
-        return prod([size for name, size in sizes.items() if name in axes])
-
+    positions = _Positions({name: _greatest(size) for name, size in ast.attr[0]})
     return Estimates(_operations(ast, order, free, positions), _bytes(order, free, positions))
 
 
@@ -73,7 +78,7 @@ def _operations(
         elif node.op not in _COUNTED or node.dtype is BOOL or node not in computed:
             continue
         operations = 2 if node.op is _MULACC else 1
-        total += operations * positions(axes)
+        total += operations * positions[axes]
     return total
 
 
@@ -86,7 +91,7 @@ def _bytes(
             visited, extent = _visit(node.attr[0])
             accesses.setdefault((node.op, node.src[0]), {})[visited] = extent
         elif node.op is _GATHER:
-            anywhere = _Extent(0, _greatest(node.src[0].attr[1]) - 1, positions(free[node]))
+            anywhere = _Extent(0, _greatest(node.src[0].attr[1]) - 1, positions[free[node]])
             accesses.setdefault((_LOAD, node.src[0]), {})[node] = anywhere
     total = 0
     for (_, buffer), extents in accesses.items():

@@ -36,10 +36,11 @@ _JUDGED = frozenset((_READ, _WRITE, _SINK))  # the others only follow their sour
 
 def gates(root: Node, context: Context) -> Node:
     """The graph with READs that need no gate."""
-    b = context.builder
+    b, order = context.builder, context.order(root)
+    if all(_stays(b, node) for node in (*order.of(_READ), *order.of(_WRITE))):
+        return root
     changed: dict[Node, Node] = {}
     untouched, now = changed.keys().isdisjoint, changed.get
-    order = context.order(root)
     guards = find_guards(order)
     for node in order:
         src = node.src
@@ -51,6 +52,15 @@ def gates(root: Node, context: Context) -> Node:
         if after is not node:
             changed[node] = after
     return changed.get(root, root)
+
+
+def _stays(b: Builder, access: Node) -> bool:
+    """Whether an access has no gate and needs none."""
+    src, is_read = access.src, access.op is _READ
+    if len(src) != (2 if is_read else 3):
+        return False
+    count = (access if is_read else src[2]).dtype.count
+    return src[1].dtype is PLACE or _is_inside(b, access, src[0], src[1], count)
 
 
 def _judged(b: Builder, node: Node, src: tuple[Node, ...], guards: Mapping[Node, Guards]) -> Node:

@@ -1,6 +1,6 @@
 """FOLDs become loops with accumulators. Independent FOLDs over the same ranges share one loop."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import filterfalse, repeat
 
@@ -74,31 +74,39 @@ class _Reduction:
     def lower(self, root: Node, copies: _Copies) -> Node:
         """`root` without FOLDs, its free ranges replaced by `copies`."""
         done, build = self.memo(copies), self.builder.build
-        if root in done:
+        if root in done or self.is_lowered(root, copies):
             return done[root]
-        stack = [root]
-        while stack:  # iterative: chains may be deeper than Python's stack
-            node = stack[-1]
-            if node in done:
-                stack.pop()
-                continue
-            inner = self.restrict(copies, node) if copies else copies
-            if inner != copies:
-                done[node] = self.lower(node, inner)
-            elif node.op is _FOLD:
-                self.fold(node, copies)
-            elif node.op is _END:
-                self.effects(node, copies)
-            else:
-                missing = list(filterfalse(done.__contains__, node.src))
-                if missing:
-                    stack.extend(reversed(missing))
+        above: list[tuple[Node, Iterator[Node]]] = []  # iterative: chains may be deep
+        node, rest = root, iter(root.src)
+        while True:
+            for child in rest:
+                if child in done:
                     continue
+                if (copies or child.op in _LOOPS) and self.is_lowered(child, copies):
+                    continue
+                above.append((node, rest))
+                node, rest = child, iter(child.src)
+                break
+            else:
                 src = tuple(map(done.__getitem__, node.src))
                 same = src == node.src
                 done[node] = node if same else build(node.op, node.dtype, src, node.attr)
-            stack.pop()
-        return done[root]
+                if not above:
+                    return done[root]
+                node, rest = above.pop()
+
+    def is_lowered(self, node: Node, copies: _Copies) -> bool:
+        """Lower a loop, or what depends on fewer copies; anything else goes by its sources."""
+        inner = self.restrict(copies, node) if copies else copies
+        if inner != copies:
+            self.memo(copies)[node] = self.lower(node, inner)
+        elif node.op is _FOLD:
+            self.fold(node, copies)
+        elif node.op is _END:
+            self.effects(node, copies)
+        else:
+            return False
+        return True
 
     def memo(self, copies: _Copies) -> dict[Node, Node]:
         found = self.done.get(copies)

@@ -3,7 +3,7 @@
 from weakref import proxy
 
 from compiler.backends.llvm.types import type_text
-from compiler.backends.names import Names
+from compiler.backends.names import PREFIXES, Names
 from compiler.errors import BuildError
 from compiler.ir import Node, Op
 
@@ -52,7 +52,7 @@ class Function:
 
     def assign(self, node: Node, instruction: str) -> None:
         """Give the result of `instruction` to `node`."""
-        self.text[node] = value = f"%{self.names.value(node.op)}"
+        self.text[node] = value = f"%{self.names.numbered(PREFIXES[node.op])}"
         self.lines.append(f"  {value} = {instruction}")
 
     def step(self, prefix: str, instruction: str) -> str:
