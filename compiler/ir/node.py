@@ -11,7 +11,7 @@ from msgspec import Struct
 from compiler.errors import IRError
 from compiler.ir.dtype import BOOL, DType, Kind, round_to, wrap
 from compiler.ir.op import FIELDS, Field, Op
-from compiler.ir.table import Key, Table
+from compiler.ir.table import Table
 
 Number: TypeAlias = int | float | bool
 Attr: TypeAlias = Any  # typed per field by FIELDS; checked by compiler.ir.verify
@@ -73,18 +73,26 @@ Size: TypeAlias = int | Node
 set_interval = getattr(Node, "interval").__set__  # noqa: B009 - to mypy it is no descriptor
 
 
+class _Key(Struct, frozen=True, gc=False):
+    """What makes two nodes equal. No tuple: the collector would look at it, and a sweep hash it."""
+
+    op: Op
+    dtype: DType
+    src: tuple[Any, ...]  # of a CONST what tells its value from others
+    attr: Attr
+
+
 # Two threads never get two equal nodes, and a node that nobody uses is freed in the end.
 _nodes: Table[Node] = Table()
 
 
 def intern(op: Op, dtype: DType, src: tuple[Node, ...] = (), attr: tuple[Attr, ...] = ()) -> Node:
     """The one node (op, dtype, src, attr). Never folds."""
-    key: Key = (op._name_, dtype.name, src, attr)  # of names: the collector forgets such tuples
-    below = src
+    key, below = _Key(op, dtype, src, attr), src
     if op in _SYMBOLIC_OPS:
         if op is _CONST:
             attr, bits = _canonical_const(dtype, attr)
-            key = (op._name_, dtype.name, bits, attr[1])
+            key = _Key(op, dtype, bits, attr[1])
         below = src + _sizes_in(op, attr)
     # Most are new: to look first would be to hash the key twice
     node = Node(op, dtype, src, attr, below)

@@ -63,9 +63,13 @@ def _free_ranges(order: Order, numbers: Mapping[Node, int]) -> dict[Node, int]:
     own.update({axis: 1 << number for axis, number in numbers.items()})
     free: dict[Node, int] = {}
     for node in order:
-        below = 0
-        for child in node.src:
-            below |= free[child]
+        src = node.src
+        if len(src) == 2:  # spelled out, as there are thousands
+            below = free[src[0]] | free[src[1]]
+        else:
+            below = 0
+            for child in src:
+                below |= free[child]
         if node.op in _SCOPED:
             below = own[node] if node in own else below & ~range_set(closed_by(node), numbers)
         free[node] = below

@@ -5,11 +5,12 @@ values, and once it has doubled since the last time it drops those that only it 
 counts references. Readers and writers take no lock. `enter` explains why no value is lost.
 """
 
+from collections.abc import Hashable
 from sys import getrefcount
 from threading import Lock
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
-Key: TypeAlias = tuple[Any, ...]
+Key: TypeAlias = Hashable
 FEWEST = 1 << 15  # entries before the first sweep: 16 MB; what is used is looked at once more
 _T = TypeVar("_T")
 

@@ -5,7 +5,6 @@ operation the bits are the same, since 24 digits are more than twice 11 and two.
 """
 
 from dataclasses import dataclass, field
-from operator import attrgetter
 
 from compiler.ir import (
     BFLOAT16,
@@ -21,7 +20,6 @@ from compiler.ir import (
 from compiler.passes.context import Context
 from compiler.rules import FORMATS, Builder, multiply_add, narrow
 
-_scalar_of = attrgetter("dtype.scalar")
 _CAST, _WRITE, _READ, _CONST, _MULACC = Op.CAST, Op.WRITE, Op.READ, Op.CONST, Op.MULACC
 _BITCAST, _IMAGE = Op.BITCAST, Op.IMAGE
 
@@ -37,7 +35,8 @@ _FIRST_GAP = {FLOAT16: 2**11, BFLOAT16: 2**8}  # up to here every integer is rep
 def halves(root: Node, context: Context) -> Node:
     """The graph without 16-bit floats, but for those that the target itself moves and converts."""
     order = context.order(root)
-    if _HALVES.isdisjoint(map(_scalar_of, order)):
+    dtypes = {node.dtype for node in order}
+    if not any(map(_is_half, dtypes)):
         return root
     capabilities = context.target.capabilities
     lowering = _Halves(context.builder, capabilities.float16, capabilities.float16_math)

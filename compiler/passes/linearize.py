@@ -29,9 +29,6 @@ def linearize(root: Node, context: Context) -> Node:
     nest = _nest(order, free, outer)
     items = _place(order, free, nest, outer)
     emission = _Emission(items, _read_and_written(order))
-    for node in order:
-        if node.op in _LEAVES:
-            emission.emit(node, node)
     emission.scope(None)
     return intern(_PROGRAM, VOID, tuple(emission.program))
 
@@ -138,6 +135,7 @@ def _place(
     items: dict[_Scope, list[Node]] = {None: []}
     items.update({axis: [] for axis in nest.depths})
     inside: dict[int, list[Node]] = {}  # by the set of loops, of which there are few
+    leaves: list[Node] = []  # before all else
     for node in order:
         if node.op not in _NOT_PLACED:
             loops = free[node]
@@ -145,8 +143,11 @@ def _place(
             if found is None:
                 found = inside[loops] = items[nest.innermost(loops)]
             found.append(node)
+        elif node.op in _LEAVES:
+            leaves.append(node)
     for around, axis in zip((None, *outer), outer, strict=False):
         items[around].append(axis)
+    items[None][:0] = leaves
     return items
 
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from compiler.errors import RewriteError
-from compiler.ir import BOOL, Attr, DType, Kind, Node, Number, Op, const, intern, toposort
+from compiler.ir import BOOL, Attr, DType, Node, Number, Op, const, intern, toposort
 
 MAX_DEPTH = 120  # nested applications that one new node may cause; a looping rule gets there
-_FLOAT = Kind.FLOAT
 _CONST, _SPLAT = Op.CONST, Op.SPLAT
 # an attribute of an Enum class takes ten times as long to look up as a global
 _ADD, _SUB, _MUL, _FDIV, _IDIV, _MOD = Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.IDIV, Op.MOD
@@ -138,7 +137,7 @@ class Builder:
         if found is None:
             first, last = src[0], src[-1]
             kind = first.op
-            case = 1 if first.dtype.kind is _FLOAT else 0
+            case = 1 if first.dtype.is_float else 0
             if kind in _CONSTANTS and _is_constant(first):
                 case += 2
             if last.op in _CONSTANTS and _is_constant(last):
