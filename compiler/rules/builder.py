@@ -134,21 +134,21 @@ class Builder:
         if cases is None:
             return node
         found = self._memo.get(node)
-        if found is None:
-            first, last = src[0], src[-1]
-            kind = first.op
-            case = 1 if first.dtype.is_float else 0
-            if kind in _CONSTANTS and _is_constant(first):
-                case += 2
-            if last.op in _CONSTANTS and _is_constant(last):
-                case += 4
-            by_first, rules = cases[case]
-            if kind in by_first:
-                rules = by_first[kind]
-            if not rules:
-                return node
-            found = self._memo[node] = self._fold(node, rules)
-        return found
+        if found is not None:
+            return found
+        first, last = src[0], src[-1]
+        kind = first.op
+        case = 1 if first.dtype.is_float else 0
+        if kind in _CONSTANTS and _is_constant(first):
+            case += 2
+        if last.op in _CONSTANTS and _is_constant(last):
+            case += 4
+        by_first, rules = cases[case]
+        if kind in by_first:
+            rules = by_first[kind]
+        if rules:
+            self._memo[node] = node = self._fold(node, rules)
+        return node
 
     def _fold(self, node: Node, rules: Rules) -> Node:
         if self._limit is not None and self.rewrites >= self._limit:

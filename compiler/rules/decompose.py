@@ -5,6 +5,7 @@ SHL, SHR and float-to-int CAST only see operands for which every target gives th
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TypeAlias
 
 from compiler.ir import BOOL, FLOAT32, DType, Kind, Node, Op, bounds, const
@@ -21,6 +22,7 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
+@cache
 def identity(op: Op, dtype: DType) -> Node:
     """The value that leaves every other unchanged under the reduction `op`, bit for bit."""
     scalar = dtype.scalar

@@ -72,20 +72,17 @@ Handler = Callable[[Function, Node], None]
 
 def _alu(function: Function, node: Node) -> None:
     """An op over sources of its own dtype."""
-    writer = _writer(node.op, node.dtype)
-    if isinstance(writer, str):
-        raise function.refuse(node, writer)
-    writer(function, node)
+    _writer(node.op, node.dtype)(function, node)
 
 
 @cache
-def _writer(op: Op, dtype: DType) -> Handler | str:
-    """How the first table that knows `op` says it, or why none does; asked once per dtype."""
+def _writer(op: Op, dtype: DType) -> Handler:
+    """How the first table that knows `op` says it; asked once per dtype."""
     key = (op, dtype.kind)
     if dtype.scalar is BFLOAT16:
-        return "bfloat16 is only moved and bitcast, compute in float32"
+        return _refusal("bfloat16 is only moved and bitcast, compute in float32")
     if dtype.scalar is FLOAT16 and op in _ROUNDS_TWICE:
-        return f"{op.name} of float16 rounds twice, compute in float32"
+        return _refusal(f"{op.name} of float16 rounds twice, compute in float32")
     if key in BINARY:
         return _infix(BINARY[key], dtype, proves=op in MAY_WRAP and dtype.is_int)
     if key in INTRINSICS:
@@ -94,7 +91,14 @@ def _writer(op: Op, dtype: DType) -> Handler | str:
         return _select_extreme
     if (op, dtype.scalar.name) in LIBRARY:
         return _call_lanes
-    return f"{op.name} is not defined for {dtype}"
+    return _refusal(f"{op.name} is not defined for {dtype}")
+
+
+def _refusal(why: str) -> Handler:
+    def refuse(function: Function, node: Node) -> None:
+        raise function.refuse(node, why)
+
+    return refuse
 
 
 _ROUNDS_TWICE = frozenset(
