@@ -22,14 +22,18 @@ from replay.normalize.c_forms import (
 )  # fmt: skip
 from replay.normalize.text import Text, UnsureError
 
-_HEAD = re.compile(r"(?:__)?kernel [^;{}\"'#\\]*\{\Z")
+_HEAD = re.compile(r"(?:__)?kernel [^;{}\"'#\\/]*\{\Z")
 _KERNEL = re.compile(r"\bvoid\s++([A-Za-z_]\w*+)\s*+\(")
 _POINTER = re.compile(  # or what Metal has for one
     r"(?:\*\s*+(?:(?:restrict|const)\s++){0,5}(?=\w++\s*+(?:[,)]|\[\[))"
     r"|&(?=\w++\s*+\[\[))([A-Za-z_]\w*+)"
 )
 _DIRECTIVE = re.compile(r"#(?:pragma [\w ():]*|include <metal_stdlib>)\Z")
-_MEANS_MORE = re.compile(r"\\|%:|\?\?|\b(?:typedef|struct|class|union|enum|template|_Pragma)\b")
+_MEANS_MORE = re.compile(  # the last line: C++ has words for operators
+    r"\\|%:|\?\?|\b(?:typedef|struct|class|union|enum|template|_Pragma"
+    r"|bitand|bitor|compl|(?:and|or|not|xor)(?:_eq)?)\b"
+)
+_MAY_TRAP = re.compile("[/%]")
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*+)\s*+(?:<[\w ]*+>\s*+)?+\(")
 _PURE = re.compile(
     rf"{TYPE}|(?:as|convert|get)_\w+|vload\d+|as_type|select|clamp|min|max|fmin|fmax|fabs|abs"
@@ -53,9 +57,10 @@ def canonical_c(source: str) -> str:
     if len(kernels) != 1 or len(re.findall(r"\b(?:__)?kernel\b", source)) != 1:
         raise UnsureError("which of several kernels is launched is told by their names")
     text = Text(lines=before.splitlines())
+    if "volatile" in kernels[0] or _MEANS_MORE.search(source):
+        raise UnsureError("a line may mean another thing than it seems to")
     for line in text.lines:
-        is_directive = "#" in line and _DIRECTIVE.match(line) is None
-        if is_directive or _MEANS_MORE.search(line):
+        if "#" in line and _DIRECTIVE.match(line) is None:
             raise UnsureError(f"what follows may mean another thing: {line}")
     words = frozenset(re.findall(r"[A-Za-z_]\w*+", before))
     _kernel(kernels[0], frozenset(word for word in words if not re.fullmatch(TYPE, word)), text)
@@ -136,7 +141,7 @@ def _value(indent: str, value: re.Match[str], text: Text, names: _Names) -> None
     refuse_open(expression)
     computed = indent + kind + equals + _renamed(expression, text, names)
     if name in names.constants and _calls_only(_PURE, expression, names.above):
-        if not _is_constant(expression, names):
+        if not _is_constant(expression, names) or _MAY_TRAP.search(expression):
             computed += f" after {text.effects}"
         text.value(name, computed)
     else:

@@ -37,13 +37,22 @@ CONDITION = re.compile(rf"if (?=\()({_EXPRESSION})\{{\Z")
 _ADDRESS = re.compile(
     rf"(?:\A|[-+*/%&|^~!<>?:,(\[=])\s*+&|\*\s*+\)(?!\()|\(\s*+{TYPE}\s*+\)\s*+[&*]"
 )
+_CAST = re.compile(
+    r"\(\s*+(?:(?:__global|const|device|thread|threadgroup)[ ]++){0,3}(?:packed_)?+"
+    rf"{TYPE}\s*+\*?+\s*+\)(?=\s*+\()"
+)
+_COMPUTED = re.compile(r"[)\]]\s*+\(|\.\s*+[A-Za-z_]\w*+\s*+\(")  # a call of what has no plain name
 _OPENING = {")": "(", "]": "["}
 
 
 def refuse_open(expression: str) -> None:
-    """Raise UnsureError for what takes an address, or is not one expression by itself."""
+    """Raise UnsureError for what takes an address, calls what an expression gives, or is not one
+    expression by itself.
+    """
     if _ADDRESS.search(expression.replace("&&", " and ")):
         raise UnsureError("an address is taken")
+    if _COMPUTED.search(_CAST.sub(" ", expression)):
+        raise UnsureError("what is called has no name")
     opened: list[str] = []
     for sign in re.findall(r"[][(),]", expression):
         if sign in "([":

@@ -29,10 +29,11 @@ _OTHER = re.compile(rf"\s*+(?:store|br|ret|call|tail call|unreachable)(?![-\w$.]
 _NAMES = re.compile(_NAME)
 _PARAMETER = re.compile(rf"({_NAME})(?=\s*+[,)])")
 _ARITHMETIC = re.compile(
-    "(?:fneg add fadd sub fsub mul fmul udiv sdiv fdiv urem srem frem shl lshr ashr and or xor icmp"
+    "(?:fneg add fadd sub fsub mul fmul fdiv frem shl lshr ashr and or xor icmp"
     " fcmp select trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr"
     " bitcast getelementptr extractelement insertelement shufflevector)\\Z".replace(" ", "|")
 )
+_DIVISIONS = ("udiv", "sdiv", "urem", "srem")  # by 0 they trap, after what may never return
 _PURE_CALL = re.compile(
     r"[^@]*+@llvm\.(?:fma|fmuladd|sqrt|trunc|floor|ceil|rint|round|roundeven|fabs|copysign|exp|exp2"
     r"|log|log2|log10|sin|cos|tan|tanh|pow|[su]max|[su]min|abs|(?:min|max)num|(?:min|max)imum"
@@ -119,7 +120,7 @@ def _line(line: str, text: Text, phis: list[str]) -> None:
     computed = indent + equals + tail + opcode + _named(rest, text)
     if _ARITHMETIC.match(opcode) or (opcode == "call" and _PURE_CALL.match(rest)):
         text.value(name, computed)
-    elif opcode == "load" and "volatile" not in rest:
+    elif opcode in _DIVISIONS or (opcode == "load" and "volatile" not in rest):
         text.value(name, f"{computed} after {text.effects}")
     elif opcode in ("load", "call", "alloca"):
         text.place(name, "%e")

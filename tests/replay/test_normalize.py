@@ -266,6 +266,10 @@ MOVED = {
     "a texture": ["float4 a = t.read(2);", "t.write(s, 2);", "o[0] = a.x;"],
     "a reference": ["thread float& q = s;", "q = 2.0f;", "float y = s;", "o[1] = y;"],
     "two at once": ["float a = 1.0f, b;", "float d = b + 1.0f;", "o[0] = d;"],
+    "a word for the sign of an address": ["*(bitand s) = 3.0f;", "float y = s.x;", "o[1] = y;"],
+    "a word for an assignment": ["float z = (s.x or_eq 6);", "float y = s.x;", "o[1] = z + y;"],
+    "a call of a member": ["float a = q.next();", "float b = q.next();", "o[0] = a - b;"],
+    "a quotient and what never returns": ["stop(o);", "int a = 7 / o[0];", "o[1] = a;"],
 }
 
 
@@ -282,12 +286,16 @@ def test_a_line_that_our_renderers_do_not_write_moves_nowhere(lines, backend, fi
 
 
 READS, COUNTS = ("o[1]", "o[2]", "o[0] = R;"), ("get_next()", "get_next()", "o[0] = a - b;")
+IN_BRACKETS = ("(next)()", "(next)()", "o[0] = a - b;")
+ONE_OF_TWO = ("(o[0] ? next : next)()", "(o[0] ? next : next)()", "o[0] = a - b;")
 ABOVE = {
     "a macro": ("# define R a", READS),
     "a macro by a digraph": ("%:define R a", READS),
     "a macro over two lines": ("#de\\\nfine R a", READS),
     "a file": ('#include "r.h"', READS),
     "a function that counts": ("int k; float get_next() { return k++; }", COUNTS),
+    "one that is called in brackets": ("int k; float next() { return k++; }", IN_BRACKETS),
+    "one of two": ("int k; float next() { return k++; }", ONE_OF_TWO),
 }
 
 
@@ -331,6 +339,51 @@ def test_llvm_in_another_form_is_compared_by_letters(attribute, values, after):
     other = re.sub(r"%[ab]\b", lambda name: {"%a": "%b", "%b": "%a"}[name[0]], one)
     assert one != other
     assert not is_renamed(one, other, "llvm")
+
+
+def test_a_quotient_does_not_move_over_a_call_that_may_not_return():
+    stored = "  store i32 %q, ptr %o\n  ret void\n}\n"
+    call, divide = "  call void @g(i32 %n)\n", "  %q = udiv i32 7, %n\n"
+    head = "define void @k(ptr %o, i32 %n) {\nentry:\n"
+    assert not is_renamed(head + call + divide + stored, head + divide + call + stored, "llvm")
+
+
+NO_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # but for Python's splitlines
+HIDDEN = {
+    "a store": ("llvm", LLVM.replace("  store", "  ; here{}  store")),
+    "a letter of a constant": ("llvm", LLVM + '@s = constant [3 x i8] c"a{}b"\n'),
+    "a pragma": ("opencl", "// here{}#pragma OPENCL FP_CONTRACT OFF\n" + C),
+    "a statement": ("opencl", C.replace("  out[g0]", "  // here{}  out[g0]")),
+}
+
+
+@pytest.mark.parametrize("end", NO_LINE_ENDS)
+@pytest.mark.parametrize(("backend", "source"), HIDDEN.values(), ids=HIDDEN)
+def test_a_line_ends_for_us_where_it_ends_for_the_compiler(backend, source, end):
+    one, other = [source.replace("{}", each) for each in (end, "\n")]
+    assert one != other
+    assert not is_renamed(one, other, backend)
+
+
+@pytest.mark.parametrize("remark", ["/* float {}, float {}, */ ", "/* (int {}), (int {}) */ "])
+def test_a_comment_declares_no_parameters(remark):
+    above = "__constant float K0 = 1.0f;\n__constant float K1 = 2.0f;\n"
+    one, other = [
+        above
+        + kernel_of(f"o[0] = {x} - {y};").replace("(__global", f"({remark.format(x, y)}__global")
+        for x, y in (("K0", "K1"), ("K1", "K0"))
+    ]
+    assert not is_renamed(one, other, "opencl")
+
+
+def test_every_read_of_volatile_memory_is_its_own():
+    one, other = [
+        kernel_of(f"float {x} = o[0];", f"float {y} = o[0];", "o[1] = a - b;")
+        for x, y in ("ab", "ba")
+    ]
+    assert is_renamed(one, other, "opencl")
+    volatile = [source.replace("(__global", "(volatile __global") for source in (one, other)]
+    assert not is_renamed(*volatile, "opencl")
 
 
 def test_all_that_our_renderers_write_is_understood():
