@@ -70,6 +70,7 @@ _ROW = (
 _COLUMNS = frozenset(("key", "raw", "mode", "filename", "value"))
 _MODE_RAW = 1
 OUT_OF_REACH = "out of reach: the database is damaged"
+_ON_A_DAMAGED_PAGE = "its page of the database is damaged"
 _SHOWN = 3  # findings of SQLite
 REMEDY = "; run `replay corpus check --repair`, or restore it from an archive"
 NO_REMEDY = ", and no whole record is found in it; restore it from an archive"
@@ -144,10 +145,10 @@ class Database:
                 count, last = count + 1, item.key if isinstance(item, Unreadable) else item[0]
                 yield item
         except sqlite3.DatabaseError:
-            for key in self._keys_of_damaged():
+            for key, place in self._keys_of_damaged().items():
                 if key > last and key.startswith(prefix):
                     count += 1
-                    yield self.value(key) or Unreadable(key, "its page of the database is damaged")
+                    yield self._value_at(place) or Unreadable(key, _ON_A_DAMAGED_PAGE)
         self._refuse_changed()
         if not prefix:
             yield from out_of_reach(expected, count)
@@ -159,8 +160,10 @@ class Database:
         query = f"SELECT {_ROW} FROM Cache WHERE key = ?"
         try:
             rows = self._connection.execute(query, (key,)).fetchall()
-        except sqlite3.DatabaseError as error:
-            return Unreadable(key, f"its page of the database is damaged: {error}")
+        except sqlite3.DatabaseError:
+            place = self._keys_of_damaged().get(key)
+            found = None if place is None else self._value_at(place)
+            return found or Unreadable(key, _ON_A_DAMAGED_PAGE)
         return _checked(rows[0]) if rows else None
 
     def why_damaged(self) -> tuple[str, ...]:
@@ -242,25 +245,35 @@ class Database:
         count = rows[0][0] if rows else None
         return count if isinstance(count, int) and count <= _MOST_RECORDS else None
 
-    def _keys_of_damaged(self) -> list[str]:
-        """Find keys by every way that still leads to some: index and table, from each end.
+    def _value_at(self, place: int) -> RawItem | None:
+        """Give the row of this number, if its own page can be reached; the index is not asked."""
+        query = f"SELECT {_ROW} FROM Cache NOT INDEXED WHERE rowid = ?"
+        try:
+            rows = self._connection.execute(query, (place,)).fetchall()
+        except sqlite3.DatabaseError:
+            return None
+        return _checked(rows[0]) if rows else None
+
+    def _keys_of_damaged(self) -> dict[str, int]:
+        """Find keys by every way that still leads to some: index and table, from each end. With
+        each goes the number of its row, in order of the keys.
 
         Others than ours stay unnamed: the count of records says how many there must be.
         """
-        found: set[str] = set()
+        found: dict[str, int] = {}
         for query in (
-            f"SELECT {_KEY} FROM Cache ORDER BY key, raw",
-            f"SELECT {_KEY} FROM Cache ORDER BY key DESC, raw DESC",
-            f"SELECT {_KEY} FROM Cache NOT INDEXED ORDER BY rowid",
-            f"SELECT {_KEY} FROM Cache NOT INDEXED ORDER BY rowid DESC",
+            f"SELECT {_KEY}, rowid FROM Cache ORDER BY key, raw",
+            f"SELECT {_KEY}, rowid FROM Cache ORDER BY key DESC, raw DESC",
+            f"SELECT {_KEY}, rowid FROM Cache NOT INDEXED ORDER BY rowid",
+            f"SELECT {_KEY}, rowid FROM Cache NOT INDEXED ORDER BY rowid DESC",
         ):
             try:
-                for (key,) in self._connection.execute(query):
+                for key, place in self._connection.execute(query):
                     if is_key(_shown(key)):  # half a page reads as a whole one, of zeros
-                        found.add(key)
+                        found[key] = place  # the table's own word for it is the later one
             except sqlite3.DatabaseError:
                 continue
-        return sorted(found)
+        return dict(sorted(found.items()))
 
 
 def refuse_foreign(path: Path, connection: sqlite3.Connection) -> bool:

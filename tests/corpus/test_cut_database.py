@@ -21,6 +21,7 @@ from corpus.directory import raise_lost
 
 RECORDS = 200
 PAGE_BYTES = 4096
+INDEX_LEAF = 10  # how such a page begins
 NEW_STATES = ("", "kernel-replay corpus 0\nlost 0000000000\n")
 
 
@@ -77,10 +78,32 @@ def test_no_cut_goes_unseen_and_none_makes_the_records_fewer(make_corpus, tmp_pa
         except DamagedCorpusError:
             continue  # not even what it holds can be told
         assert not found.is_whole
-        assert found.unreadable
+        assert found.unreadable or found.records == RECORDS  # a page of the index holds none
         counts.append(found.records)
     assert set(counts) <= {1, RECORDS}  # one stands for as many as nobody can count any more
     assert counts.count(RECORDS) > pages // 2
+
+
+def test_a_page_of_the_index_takes_no_record_with_it(make_corpus, tmp_path):
+    path = make_corpus(RECORDS)
+    whole = (path / "cache.db").read_bytes()
+    pages = range(0, len(whole), PAGE_BYTES)
+    leaves = [
+        at for at in pages if whole[at] == INDEX_LEAF and b"count" not in whole[at:][:PAGE_BYTES]
+    ]
+    assert len(leaves) > 2
+    with open_reader(path) as reader:
+        records = list(reader)
+    for at in leaves:
+        copy = shutil.copytree(path, tmp_path / "cut", dirs_exist_ok=True)
+        (copy / "cache.db").write_bytes(whole[:at] + bytes(PAGE_BYTES) + whole[at + PAGE_BYTES :])
+        with open_reader(copy) as reader:
+            assert list(reader) == records
+            assert [reader.read(record.key) for record in records] == records
+            assert not check_corpus(reader).is_whole
+        repaired = repair_corpus(copy)
+        assert (repaired.kept, repaired.dropped) == (RECORDS, ())
+        shutil.rmtree(repaired.backup)
 
 
 def test_a_repair_counts_each_record_that_a_cut_took_as_lost(make_corpus):
