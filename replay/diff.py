@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from corpus import KernelRecord, Opt
+from corpus import ArgumentKind, KernelRecord, Opt
 from replay import c_edits
 from replay.artefact import Artefact
 from replay.outcome import Facet, Outcome
@@ -77,8 +77,10 @@ def judge(old: Artefact, new: Artefact, backend: str) -> tuple[Outcome, tuple[Fa
         return Outcome.CODE, facets
     from replay.normalize import is_renamed  # noqa: PLC0415  # most replays find nothing changed
 
-    is_same_but_names = _unnamed(old) == _unnamed(new) and is_renamed(
-        old.source, new.source, backend
+    is_same_but_names = (
+        _unnamed(old) == _unnamed(new)
+        and _means_the_same(old, new)
+        and is_renamed(old.source, new.source, backend)
     )
     return Outcome.RENAMED if is_same_but_names else Outcome.CODE, facets
 
@@ -195,6 +197,20 @@ def _part(artefact: Artefact, facet: Facet) -> object:
 
 def _unnamed(artefact: Artefact) -> object:
     return [(argument.kind, argument.dtype, argument.size) for argument in artefact.arguments]
+
+
+def _means_the_same(old: Artefact, new: Artefact) -> bool:
+    """Whether what names stand for outside of the sources is as it was.
+
+    Launches find a kernel by its name, and by an argument's name what is passed in its place.
+    """
+    is_found = new.name in new.source or old.name not in old.source
+    taken = {argument.name for argument in old.arguments}
+    return is_found and all(
+        after.name == before.name
+        or (after.kind is not ArgumentKind.VAR and after.name not in taken)
+        for before, after in zip(old.arguments, new.arguments, strict=True)
+    )
 
 
 def _amounts(opts: Sequence[Opt], name: str) -> list[str]:

@@ -1,11 +1,12 @@
 import re
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from results import artefact, changed, crashed, same
 
-from corpus import Launch, Opt
+from corpus import Argument, ArgumentKind, Launch, Opt
 from replay.cluster import under_one_name, with_clusters
 from replay.diff import digest_of, edits, first_stage_that_differs, hunks, judge, unified
 from replay.outcome import Facet, Outcome
@@ -18,6 +19,41 @@ def test_artefacts_without_a_difference_are_the_same():
 def test_a_launch_size_alone_is_a_change_of_code():
     other = artefact(launch=Launch((2,), ()))
     assert judge(artefact(), other, "opencl") == (Outcome.CODE, (Facet.LAUNCH,))
+
+
+KERNEL = """\
+__kernel void k(__global float* o, __global float* a, __global float* b, int n, int m) {
+  o[n] = a[0] - b[m];
+}
+"""
+LISTED = ("o", "a", "b", "n", "m")
+
+
+def kernel(name="k", names=LISTED, called=None):
+    """The kernel with other names, also outside of its source, where it is `called` so."""
+    source = KERNEL.replace(" k(", f" {name}(")
+    for place, each in enumerate(names):
+        source = re.sub(rf"\b{LISTED[place]}\b", f"new_{each}", source)
+    arguments = [
+        Argument(each, "float32", 4, ArgumentKind.VAR if place > 2 else ArgumentKind.IN)
+        for place, each in enumerate(names)
+    ]
+    return artefact(source.replace("new_", ""), name=called or name, arguments=tuple(arguments))
+
+
+def test_a_kernel_and_its_buffers_may_have_other_names():
+    assert judge(kernel(), kernel("r_4"), "opencl")[0] is Outcome.RENAMED
+    assert judge(kernel(), kernel(names=("o", "x", "y", "n", "m")), "opencl")[0] is Outcome.RENAMED
+
+
+@pytest.mark.parametrize("names", ["obanm", "aobnm", "oabmn", "oabxm", "oxanm"])
+def test_a_name_that_says_what_is_passed_is_more_than_a_name(names):
+    """The source is the same but for names, and gets other buffers or sizes."""
+    assert judge(kernel(), kernel(names=tuple(names)), "opencl")[0] is Outcome.CODE
+
+
+def test_a_kernel_that_is_not_in_its_source_is_not_renamed():
+    assert judge(kernel(), kernel(called="other"), "opencl") == (Outcome.CODE, (Facet.NAME,))
 
 
 def test_the_digest_covers_the_launch_but_not_the_name():
