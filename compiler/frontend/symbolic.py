@@ -195,14 +195,20 @@ def _combine(
     if any(isinstance(x, float) for x in (a, b)):
         found: int = numeric(plain_number(a), plain_number(b))
         return found
-    for x in (a, b):
-        if isinstance(x, int) and not INT64.lowest <= x <= INT64.highest:
+    value = numeric(plain(a), plain(b))
+    for x in (plain(a), plain(b), value):
+        if not _fits(x):
             raise ShapeError(f"{a} and {b} in one size: {x} does not fit in 64 bits")
     bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
     formula = symbolic(formula_of(a), formula_of(b))
     if isinstance(formula, int):
         return formula
-    return BoundSize(numeric(plain(a), plain(b)), formula, bindings)
+    return BoundSize(value, formula, bindings)
+
+
+def _fits(value: int) -> bool:
+    """Whether kernels can count so far."""
+    return INT64.lowest <= value <= INT64.highest
 
 
 def _floordiv(a: Size, b: Size) -> Size:
@@ -329,7 +335,10 @@ def at(size: Size, bindings: Bindings) -> int:
         return size
     names = [node.attr[0] for node in toposort(size) if node.op is Op.VAR]
     used = {name: bindings[name] for name in names}
-    return BoundSize(size_value(size, numbers(used)), size, used)
+    value = size_value(size, numbers(used))
+    if not _fits(value):
+        raise ShapeError(f"size {sym.text(size)}: its value {value} does not fit in 64 bits")
+    return BoundSize(value, size, used)
 
 
 def merged(parts: Iterable[Bindings]) -> Bindings:

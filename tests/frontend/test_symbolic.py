@@ -126,6 +126,26 @@ def test_a_number_of_more_than_64_bits_is_in_no_size(number):
                 step(*pair)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: x.tile((2**61,)).tile((8,)),
+        lambda x: x.repeat(2**61, 0).tile((2**30,)).sum(),
+        lambda x: x.pad(((2**62, 0),)).tile((4,)),
+        lambda x: x.reshape(1, -1).expand(2**61, x.shape[0]).reshape(-1).tile((8,)),
+        lambda x: x.roll(x.shape[0] * 2**61 + 1, 0),
+        lambda x: x.roll(-(x.shape[0] * 2**61) - 2, 0),
+        lambda x: x.roll(x.shape[0] + (2**63 - 1), 0),
+    ],
+)
+def test_no_size_has_more_than_64_bits_for_the_number_that_it_is_bound_to(made):
+    """Kernels wrapped and read memory of others; sizes that fit are right up to the last bit."""
+    x = Tensor(np.arange(1, 6, dtype=np.float32), device="reference").bind(BATCH)
+    with pytest.raises(ShapeError, match="does not fit in 64 bits"):
+        made(x)
+    assert x.tile((2**60,))[5 * 2**60 - 4 :].numpy().tolist() == [2, 3, 4, 5]
+
+
 def test_an_axis_is_bound_once():
     x = Tensor(np.zeros((3, 2))).bind(BATCH)
     with pytest.raises(ShapeError, match="is symbolic already"):
