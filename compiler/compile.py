@@ -5,7 +5,15 @@ from pathlib import Path
 
 from compiler.backends import Backend, Launch, Program, arguments_of, find_backend, launch_of
 from compiler.compiled import Compiled
-from compiler.errors import CompilerError, DTypeError, IllegalOptError, IRError, OptionError
+from compiler.errors import (
+    CompilerError,
+    DTypeError,
+    IllegalOptError,
+    IRError,
+    NodeLimitError,
+    OptionError,
+    RewriteError,
+)
 from compiler.estimates import estimates
 from compiler.ir import CORES, FLOAT64, Node, Spec, find_core, toposort, verify
 from compiler.kernel import (
@@ -16,8 +24,10 @@ from compiler.kernel import (
     apply_all,
     beam_search,
     cycles,
+    format_opt,
     from_ast,
     kernel_name,
+    largest_lanes,
     scheduled,
     to_nodes,
 )
@@ -94,13 +104,27 @@ def _compile(
         return _uncompiled(ast, target, options, opts, backend)
     kernel = _scheduled(ast, target, options, opts, search_cache)
     nodes = to_nodes(kernel, builder, target.capabilities)
-    stages = run_pipeline(nodes, target, options, builder)
+    try:
+        stages = run_pipeline(nodes, target, options, builder)
+    except NodeLimitError as error:
+        raise RewriteError(f"{error}: {_remedy(error, kernel)}") from error
     program = stages[-1].node
     name, arguments = _function_name(kernel, options), arguments_of(ast)
     source = backend.render(program, name, arguments, target)
     launch = launch_of(program)
     result = Program(name, source, target, arguments, launch, estimates(ast))
     return Compiled(ast, target, options, opts, kernel.applied, result, stages, builder.rewrites)
+
+
+def _remedy(error: NodeLimitError, kernel: Kernel) -> str:
+    """What would make a kernel of too many nodes smaller."""
+    opts = largest_lanes(kernel.applied) if error.by_lanes else ()
+    named = ", ".join([format_opt(opt) for opt in opts])
+    return (
+        f"the largest lanes are {named}; use smaller amounts or fewer opts"
+        if named
+        else "split the kernel"
+    )
 
 
 def _scheduled(

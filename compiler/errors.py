@@ -49,6 +49,14 @@ class RewriteError(CompilerError):
     """A rule that does not come to an end, or a graph above the node limit."""
 
 
+class NodeLimitError(RewriteError):
+    """A graph above the node limit; `by_lanes` says whether it has as many because of lanes."""
+
+    def __init__(self, message: str, *, by_lanes: bool) -> None:
+        super().__init__(message)
+        self.by_lanes = by_lanes
+
+
 class BuildError(CompilerError):
     """A backend refused a source; carries the kernel's name, its source and the build log."""
 

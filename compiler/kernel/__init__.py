@@ -3,6 +3,7 @@
 from compiler.kernel.accesses import Access, accesses
 from compiler.kernel.apply import apply_all
 from compiler.kernel.axis import OUTPUT_KINDS, REDUCE_KINDS, Axis, Pad
+from compiler.kernel.blame import largest_lanes
 from compiler.kernel.colours import COLOURS, Role, coloured_shape, role_of, visible_length
 from compiler.kernel.cores import choices as core_choices
 from compiler.kernel.from_ast import from_ast
@@ -51,7 +52,7 @@ __all__ = [
     "NoLocals", "Opt", "Pad", "PadTo", "Positional", "Role", "Searched", "Swap", "Tc", "Unroll",
     "Upcast", "accesses", "apply_all", "beam_search", "buffers", "candidates", "choose",
     "coloured_shape", "core_choices", "core_requests", "cycles", "decisions", "format_opt",
-    "format_opts", "from_ast", "iterations", "kernel_name", "parse_opt", "parse_opts", "reduces",
-    "resolve", "role_of", "scheduled", "starts", "to_nodes", "to_positional", "variables",
-    "visible_length", "why_partial",
+    "format_opts", "from_ast", "iterations", "kernel_name", "largest_lanes", "parse_opt",
+    "parse_opts", "reduces", "resolve", "role_of", "scheduled", "starts", "to_nodes",
+    "to_positional", "variables", "visible_length", "why_partial",
 ]  # fmt: skip

@@ -1,12 +1,12 @@
 """The pipeline from a scheduled kernel to a PROGRAM. To add a pass: a file, a line in PIPELINE."""
 
-from compiler.errors import IRError, RewriteError, VerifyError
+from compiler.errors import IRError, NodeLimitError, RewriteError, VerifyError
 from compiler.ir import Node, Spec, verify
 from compiler.options import DEFAULT, CompileOptions
 from compiler.passes.context import Context, Pass, Stage
 from compiler.passes.decompose import decompose
 from compiler.passes.devectorize import devectorize
-from compiler.passes.expand import expand, too_large
+from compiler.passes.expand import expand
 from compiler.passes.gates import gates
 from compiler.passes.group import group
 from compiler.passes.halves import halves
@@ -43,6 +43,9 @@ def run_pipeline(
             after = step.run(before, context)
             if after is not before:
                 _check_size(after, step, root, context)
+        except NodeLimitError as error:
+            told = f"pass {step.name}: {error}"
+            raise NodeLimitError(told, by_lanes=error.by_lanes) from error
         except RewriteError as error:
             raise RewriteError(f"pass {step.name}: {error}") from error
         except IRError as error:
@@ -57,10 +60,10 @@ def run_pipeline(
 def _check_size(node: Node, step: Pass, first: Node, context: Context) -> None:
     limit, count = context.options.schedule.max_nodes, len(context.order(node))
     if count > limit:
-        order = context.order(first)
+        before = len(context.order(first))
         is_expanded = step.yields is not Spec.INDEXED  # before that, lanes have made no nodes
-        by_lanes = is_expanded and (len(order) <= limit or count > 2 * len(order))
-        raise too_large(count, limit, order if by_lanes else ())
+        by_lanes = is_expanded and (before <= limit or count > 2 * before)
+        raise NodeLimitError(f"{count} nodes, the limit is {limit}", by_lanes=by_lanes)
 
 
 def _checked(name: str, node: Node, spec: Spec, context: Context) -> Stage:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from compiler import compile_kernel
 from compiler.backends.reference import evaluate
 from compiler.ir import Op, Spec, parse_node, toposort, verify
 from compiler.kernel import apply_all, from_ast, parse_opts, to_nodes
@@ -160,6 +161,12 @@ def stages(text, opts, target, options=DEFAULT):
     """Every stage by the name of its pass."""
     builder = Builder()
     done = run_pipeline(nodes(text, opts, target, builder), target, options, builder)
+    return {stage.name: stage.node for stage in done}
+
+
+def compiled(text, opts, target, options=DEFAULT):
+    """The same of a whole compile."""
+    done = compile_kernel(ast(text), target, options, parse_opts(opts)).stages
     return {stage.name: stage.node for stage in done}
 
 

@@ -11,7 +11,7 @@ from compiler.errors import RewriteError, VerifyError
 from compiler.ir import BOOL, FLOAT64, VOID, Node, Op, Spec, const, intern, toposort
 from compiler.options import DEFAULT, CompileOptions, MathOptions, ScheduleOptions
 from compiler.passes import PIPELINE, Pass, run_pipeline
-from compiler.target import LLVM, OPENCL
+from compiler.target import LLVM, OPENCL, find_target
 
 CPU_CASES = [
     (k.ROW_SUM, ""),
@@ -195,19 +195,19 @@ def test_a_graph_that_is_not_indexed_is_refused_before_the_first_pass():
 def test_too_many_nodes_are_refused_with_the_lanes_that_made_them():
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=50))
     with pytest.raises(RewriteError, match=r"pass expand: .*limit is 50: .*UPCAST g1 12"):
-        k.stages(k.MATMUL, "UPCAST g1 12; UPCAST g0 4; UNROLL r0 4", LLVM, options)
+        k.compiled(k.MATMUL, "UPCAST g1 12; UPCAST g0 4; UNROLL r0 4", LLVM, options)
 
 
 def test_far_too_many_nodes_are_refused_before_they_are_made():
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=10))
     with pytest.raises(RewriteError, match=r"limit is 40 before simplification: .*UPCAST g1 12"):
-        k.stages(k.MATMUL, "UPCAST g1 12; UPCAST g0 4; UNROLL r0 4", LLVM, options)
+        k.compiled(k.MATMUL, "UPCAST g1 12; UPCAST g0 4; UNROLL r0 4", LLVM, options)
 
 
 def test_the_error_for_too_many_nodes_names_opts_as_they_were_given():
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=50))
     with pytest.raises(RewriteError, match=r"UNROLL r0 8, UPCAST g1 6, UPCAST g0 4; use"):
-        k.stages(k.MATMUL, "UPCAST g1 6; UPCAST g0 4; UNROLL r0 8", LLVM, options)
+        k.compiled(k.MATMUL, "UPCAST g1 6; UPCAST g0 4; UNROLL r0 8", LLVM, options)
 
 
 SINES = """
@@ -231,20 +231,44 @@ SINES = """
 def test_lanes_are_not_blamed_for_what_a_kernel_is_without_them(max_nodes, opts, refusal):
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=max_nodes))
     with pytest.raises(RewriteError, match=refusal):
-        k.stages(SINES, opts, LLVM, options)
+        k.compiled(SINES, opts, LLVM, options)
 
 
 def test_nor_are_a_few_lanes_of_a_kernel_that_was_over_the_limit():
     options = CompileOptions(schedule=ScheduleOptions(max_nodes=10))
     with pytest.raises(RewriteError, match="limit is 10: split the kernel"):
-        k.stages(k.MATMUL, "UPCAST g1 2", LLVM, options)
+        k.compiled(k.MATMUL, "UPCAST g1 2", LLVM, options)
+
+
+CORE = """
+%0 = BUFFER float32 slot=0 size=4096
+%1 = BUFFER float16 slot=1 size=16384
+%2 = LOAD float16 %1 view=[(64,64,256):(256,0,1)]
+%3 = CAST float32 %2
+%4 = BUFFER float16 slot=2 size=16384
+%5 = LOAD float16 %4 view=[(64,64,256):(0,1,64)]
+%6 = CAST float32 %5
+%7 = MUL float32 %3 %6
+%8 = REDUCE float32 %7 op=ADD axes=(r0)
+%9 = STORE void %0 %8 view=[(64,64,256):(64,1,0)]
+%10 = SINK void %9 axes=(g0:64,g1:64,r0:256)
+"""
+
+
+def test_a_tensor_core_is_named_as_one_opt_beside_the_others():
+    """Its loops are lanes that nobody asked for by these names."""
+    opts = "TC intel.dpas8x8x16.f16 g1 g0 r0 0 3; UNROLL r0.o 8"
+    with pytest.raises(
+        RewriteError, match=r"lanes are TC intel.dpas8x8x16.f16 g1 g0 r0 0 3, UNROLL r0.o 8; use"
+    ):
+        k.compiled(CORE, opts, find_target("opencl/pocl"))
 
 
 def test_4096_terms_side_by_side_stay_below_the_limit_or_are_refused_by_name():
     text = k.ROW_SUM.replace("24", "4096").replace("288", "49152")
     opts = "UNROLL r0 32; UNROLL r0.o 32; UNROLL r0.o.o 4"
     try:
-        done = k.stages(text, opts, LLVM)
+        done = k.compiled(text, opts, LLVM)
     except RewriteError as error:
         assert "UNROLL r0" in str(error)  # noqa: PT017  # either answer is right
         return

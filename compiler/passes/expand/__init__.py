@@ -9,7 +9,7 @@ from compiler.passes.context import Context
 from compiler.passes.expand.folds import folds
 from compiler.passes.expand.fragments import elements, fragments
 from compiler.passes.expand.join import join_lanes
-from compiler.passes.expand.lanes import COLLECTORS, choose_vector_axis, find_lanes, too_large
+from compiler.passes.expand.lanes import COLLECTORS, choose_vector_axis, find_lanes
 from compiler.passes.expand.layout import (
     EACH,
     FIRST,
@@ -102,4 +102,4 @@ def _indices(dtype: DType, start: int, width: int) -> list[Node]:
     return [const(dtype, start + lane) for lane in range(width)]
 
 
-__all__ = ["expand", "too_large"]
+__all__ = ["expand"]

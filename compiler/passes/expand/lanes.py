@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from compiler.errors import IRError, RewriteError
+from compiler.errors import IRError
 from compiler.ir import ARRAYS, AxisKind, Node, Op, Order, const, toposort
 from compiler.rules import Builder, linear
 
@@ -26,25 +26,6 @@ class Lanes:
 
     def number(self, axis: Node) -> int:
         return self.axes.index(axis)
-
-
-def too_large(count: int, limit: object, order: Sequence[Node]) -> RewriteError:
-    """The error for a graph of `count` nodes; names the largest lane axes among `order`."""
-    lanes = [node for node in order if _is_lane(node) and node.src[0].is_const]
-    lanes.sort(key=lambda axis: -int(axis.src[0].value))
-    opts = ", ".join([_opt_of(axis) for axis in lanes[:3]])
-    cause = f"the largest lanes are {opts}; use smaller amounts" if opts else "split the kernel"
-    return RewriteError(f"{count} nodes, the limit is {limit}: {cause}")
-
-
-def _opt_of(axis: Node) -> str:
-    """The opt that made a lane axis, which was the inner piece of what it cut, unless all of it."""
-    name, kind = axis.attr
-    return f"{kind.name} {name.removesuffix('.i')} {axis.src[0].value}"
-
-
-def _is_lane(node: Node) -> bool:
-    return node.op is _RANGE and node.attr[1] in _KINDS
 
 
 def find_lanes(order: Order) -> Lanes:

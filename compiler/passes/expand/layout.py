@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
 
+from compiler.errors import NodeLimitError
 from compiler.ir import Node, Op
 from compiler.passes.expand.lanes import (
     COLLECTORS,
@@ -13,7 +14,6 @@ from compiler.passes.expand.lanes import (
     is_masked,
     is_strided,
     stride,
-    too_large,
 )
 
 
@@ -191,5 +191,5 @@ def check_size(
                 found = counts[key] = layout.count(lanes, form)
             total += found
     if total > limit:
-        unsimplified = f"{limit} before simplification"
-        raise too_large(total, unsimplified, layout.lanes.axes)
+        limited = f"{total} nodes, the limit is {limit} before simplification"
+        raise NodeLimitError(limited, by_lanes=True)
