@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from replay.alone import alone_in
 from replay.diff import DIGEST_LENGTH
 from replay.errors import PolicyError
 
@@ -57,11 +58,12 @@ def read_ledger(path: Path, today: date) -> Ledger:
 
 def add_approvals(path: Path, approvals: Iterable[Approval]) -> int:
     """Put approvals into the file, sorted, one for each pair. Returns how many are new."""
-    by_pair = {(approval.old, approval.new): approval for approval in _read(path)}
-    before = dict(by_pair)
-    by_pair.update({(approval.old, approval.new): approval for approval in approvals})
-    lines = [HEADER, *(by_pair[pair].line for pair in sorted(by_pair))]
-    _write(path, "\n".join(lines) + "\n")
+    with alone_in(path.resolve().parent):
+        by_pair = {(approval.old, approval.new): approval for approval in _read(path)}
+        before = dict(by_pair)
+        by_pair.update({(approval.old, approval.new): approval for approval in approvals})
+        lines = [HEADER, *(by_pair[pair].line for pair in sorted(by_pair))]
+        _write(path, "\n".join(lines) + "\n")
     return sum(before.get(pair) != approval for pair, approval in by_pair.items())
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from corpus import Form, KernelRecord, Status, export_corpus, key_of, open_reader, open_writer
+from replay.alone import alone_in
 from replay.artefact import Artefact
 from replay.outcome import Outcome, Result
 
@@ -47,7 +48,7 @@ def update_corpus(path: Path, new: Mapping[str, KernelRecord]) -> None:
             for key in sorted(new):
                 writer.replace(new[key])
         return
-    with open_reader(path) as reader, path.open("rb") as file:
+    with alone_in(path.resolve().parent), open_reader(path) as reader, path.open("rb") as file:
         is_text = file.read(2) != b"KR" and path.suffix == ".txt"
         export_corpus(
             reader,
