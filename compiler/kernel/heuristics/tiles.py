@@ -13,6 +13,7 @@ from compiler.kernel.heuristics.vectors import moves, worth_in_lanes
 from compiler.kernel.opts import PadTo, Upcast
 
 _GUARDED = 0.97  # of the speed is left where an axis is padded: reads and writes have guards
+_LEFT = (1.0, _GUARDED, _GUARDED**2)  # by the number of axes that are
 
 
 # What speaks for a tile, the first first: whether results are vectors in memory; products per load,
@@ -114,11 +115,10 @@ def _sizes(draft: Draft, column: Axis, widths: Sequence[int], lines: int) -> lis
         vectors = vectors_of(draft, width)
         lanes = -(-size // width) * vectors * options.vector_lanes
         most = (options.tile_registers - vectors - 1) // vectors
-        useful = size / lanes * lines
+        useful, is_cut = size / lanes * lines, size % width > 0
         for height, rows in enumerate(covered[: max(0, most)], start=1):
-            per_load = height * vectors / (height + vectors)
-            padded = (size % width > 0) + (rows > lines)
-            products = useful / rows * per_load * _GUARDED**padded
+            padded = is_cut + (rows > lines)
+            products = useful / rows * (height * vectors / (height + vectors)) * _LEFT[padded]
             found.append((is_stored, products, padded == 0, width, height))
     return found
 
