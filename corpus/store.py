@@ -111,6 +111,10 @@ class Store:
         """Take a value out; say whether there was one."""
         return self._retried(lambda cache: bool(cache.delete(key, retry=True)))
 
+    def begin_log(self) -> None:
+        """Have a log on the medium now: the first write would else wait for it."""
+        self._retried(lambda cache: cache.begin_log())
+
     @contextmanager
     def batch(self) -> Iterator[None]:
         """Make one transaction of many calls: all of them are undone if one fails."""
@@ -232,6 +236,10 @@ class _SharedCache(diskcache.Cache):  # type: ignore[misc]  # diskcache has no t
         if wait_s != self._timeout:
             self._timeout = wait_s
             self.close()
+
+    def begin_log(self) -> None:
+        """Write the first page as it is: this number is of no use to us, and is 0 already."""
+        self._con.execute("PRAGMA user_version = 0")
 
     @property
     def _con(self) -> sqlite3.Connection:

@@ -78,6 +78,10 @@ class Writer:
         """Make one transaction of many calls: faster, but all of them are undone if one fails."""
         return self._store.batch()
 
+    def begin_log(self) -> None:
+        """Have a log on the medium now: the first write would else wait for it."""
+        self._store.begin_log()
+
     def remove(self, key: str) -> bool:
         """Take a record out; say whether there was one."""
         return self._store.remove(key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,12 +106,14 @@ class Recorder:
             self.close()
 
     def open(self) -> PathError | None:
-        """Open or make the corpus; give what stands in the way."""
+        """Open or make the corpus, ready to write; give what stands in the way."""
         with self._lock:
             try:
-                self._open()
+                writer = self._open()
             except PathError as error:
                 return error
+            with suppress(PathError):  # the first record will say so, if that is so still
+                writer.begin_log()
             return None
 
     def close(self) -> int:
