@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from corpus import Opt
 from replay.artefact import Artefact
-from replay.cluster import with_clusters
+from replay.compare.cluster import with_clusters
 from replay.gate import pass_or_fail, with_growth
 from replay.outcome import Facet, Numerics, Outcome, Result
 from replay.policy import DEFAULT

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from replay.alone import alone_in
-from replay.diff import DIGEST_LENGTH
+from replay.compare.diff import DIGEST_LENGTH
 from replay.errors import PolicyError
 
 HEADER = "# approved differences: old\tnew\tuntil\twho\treason"

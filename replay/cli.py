@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from replay.launch import launch
+from replay.capture.launch import launch
 
 TYPE_CHECKING = False  # importing it would keep the program of a capture waiting
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from compiler import (
 from compiler.ir import Node, Op, parse_node, print_node
 from compiler.kernel import OPTS, Opt, Positional
 from replay.artefact import Artefact
-from replay.plain import plain_answer, plain_question, plain_stages
-from replay.records import FIRST_DEFAULTS, answer_of, answered, question_of
+from replay.capture.plain import plain_answer, plain_question, plain_stages
+from replay.capture.records import FIRST_DEFAULTS, answer_of, answered, question_of
 from replay.subject import Detail, RefusedError, Where
 
 _OP = re.compile(r"^%\d+ = ([A-Z][A-Z0-9]*) ", re.MULTILINE)

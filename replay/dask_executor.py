@@ -17,12 +17,12 @@ import msgspec
 from distributed import Client, Future, get_worker, wait
 from distributed.scheduler import KilledWorker
 
-from replay.environment import without_capture
+from replay.capture.environment import without_capture
 from replay.errors import WorkerError
 from replay.fingerprint import identity_of
+from replay.isolation.wire import Call
+from replay.isolation.workers import Crew, Job, Limits, Reply, run_jobs
 from replay.tree import ROOT
-from replay.wire import Call
-from replay.workers import Crew, Job, Limits, Reply, run_jobs
 
 T = TypeVar("T")
 

@@ -23,18 +23,18 @@ from replay.toolchain import toolchain
 
 _OURS = (
     "artefact.py",
+    "capture/plain.py",
+    "capture/records.py",
     "codec.py",
-    "diff.py",
-    "judge.py",
-    "normalize/__init__.py",
-    "normalize/c.py",
-    "normalize/c_forms.py",
-    "normalize/llvm.py",
-    "normalize/text.py",
+    "compare/diff.py",
+    "compare/normalize/__init__.py",
+    "compare/normalize/c.py",
+    "compare/normalize/c_forms.py",
+    "compare/normalize/llvm.py",
+    "compare/normalize/text.py",
     "outcome.py",
-    "plain.py",
+    "phases/judge.py",
     "recompile.py",
-    "records.py",
     "subject.py",
 )
 _KEPT = 12  # tables of one corpus, each of a backend and mode: some branches, and a copy

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from replay.capture.launch import Program, temporary_places
 from replay.invocation import Invocation
-from replay.launch import Program, temporary_places
 from replay.sweeping import sweep
 
 Modules = Sequence[tuple[str, str, str]]

@@ -8,7 +8,7 @@ import msgspec
 from corpus import SHORT_KEY
 from replay import metrics
 from replay.approvals import Ledger
-from replay.diff import digest_of
+from replay.compare.diff import digest_of
 from replay.outcome import FAILED_RUNS, NO_ANSWER, Numerics, Outcome, Result, kind_of
 from replay.policy import Policy, minimum_of
 

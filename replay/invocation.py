@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from replay.launch import Program
+from replay.capture.launch import Program
 
 
 @dataclass(frozen=True, slots=True)

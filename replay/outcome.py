@@ -103,7 +103,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     of_bound: float | None = None  # the distance of the worst element in bounds, if it has one
     timing: Timing | None = None  # new beside old, where that was asked for
     ast: str | None = None  # of a kernel that differs
-    code: bytes | None = None  # both assemblies where they differ, see replay/assemblies.py
+    code: bytes | None = None  # both assemblies where they differ, see replay/compare/assemblies.py
     excess: str | None = None  # by how much it exceeds what the policy lets a kernel grow
 
     @property

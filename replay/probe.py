@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from replay.sandbox import landlock_version
-from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
+from replay.isolation.sandbox import landlock_version
+from replay.isolation.wire import Call, Done, OutOfMemory, Raised
+from replay.isolation.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
 
 TOOLS: tuple[tuple[str, str], ...] = (
     ("git", "compare with other revisions and bisect: apt install git"),

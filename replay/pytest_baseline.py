@@ -19,12 +19,12 @@ from corpus import (
     open_writer,
 )
 from replay.approvals import read_ledger
-from replay.cluster import with_clusters
+from replay.compare.cluster import with_clusters
 from replay.errors import ReplayError
-from replay.fresh import compare
 from replay.gate import pass_or_fail, with_approvals, with_growth
 from replay.outcome import Outcome, Result
-from replay.plan import Source
+from replay.phases.fresh import compare
+from replay.phases.plan import Source
 from replay.policy import read_policy
 from replay.reports.model import Report, short
 from replay.reports.terminal import render

@@ -17,14 +17,14 @@ import pytest
 
 from compiler import subscribe, unsubscribe
 from corpus import CorpusError, open_reader, open_writer, refuse_store, url_of
-from replay.capturing import account
-from replay.environment import VARIABLE, Capture, with_capture
+from replay.capture.capturing import account
+from replay.capture.environment import VARIABLE, Capture, with_capture
+from replay.capture.link import Link
+from replay.capture.observer import Observer
+from replay.capture.recorder import Losses
 from replay.errors import ReplayError
-from replay.link import Link
-from replay.observer import Observer
 from replay.owner import hold
 from replay.pytest_baseline import Scope, compare_with, judge_lines, update
-from replay.recorder import Losses
 
 NAME = "replay-session"
 _NARROWING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "ignore", "ignore_glob")

@@ -8,6 +8,7 @@ import msgspec
 
 from corpus import KernelRecord, Opt
 from replay.artefact import Artefact
+from replay.isolation.wire import Call
 from replay.subject import (
     SUBJECTS,
     Checker,
@@ -18,7 +19,6 @@ from replay.subject import (
     Where,
     load_subject,
 )
-from replay.wire import Call
 
 
 class Mode(Enum):

@@ -11,26 +11,26 @@ from pathlib import Path
 from corpus import Reader, Selection, name_of, open_reader, select
 from replay import metrics
 from replay.approvals import read_ledger
-from replay.cluster import with_clusters
-from replay.environment import without_capture
+from replay.capture.environment import without_capture
+from replay.compare.cluster import with_clusters
 from replay.errors import ReplayError, UsageError
 from replay.fingerprint import Memory, cache_path, identity_of
-from replay.fresh import compare
 from replay.gate import pass_or_fail, with_approvals, with_growth
 from replay.invocation import Invocation
-from replay.journal import Journal
+from replay.isolation.workers import Crew, Limits, run_jobs
 from replay.outcome import Outcome, Result
-from replay.plan import Extent, Plan, Progress, Replayed, Runner, Source
+from replay.phases.fresh import compare
+from replay.phases.journal import Journal
+from replay.phases.plan import Extent, Plan, Progress, Replayed, Runner, Source
+from replay.phases.run import replay
 from replay.policy import Policy, read_policy
 from replay.recompile import Mode
 from replay.reports.model import Report, quoted
-from replay.run import replay
 from replay.shard import WHOLE, Shard
 from replay.signals import handling
 from replay.subject import why_no_subject
 from replay.toolchain import differences, toolchain
 from replay.tree import ROOT
-from replay.workers import Crew, Limits, run_jobs
 
 _ALL, _LIMITS = Selection(), Limits()
 
@@ -136,7 +136,7 @@ def planned(request: Request, invocation: Invocation) -> Iterator[Plan]:
 
 
 def _memory_driver(crew: Crew) -> Path:
-    found: Path = importlib.import_module("replay.memory").find_driver(crew.environ)
+    found: Path = importlib.import_module("replay.phases.memory").find_driver(crew.environ)
     return found
 
 

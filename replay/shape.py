@@ -4,9 +4,9 @@ from compiler import CompilerError
 from compiler.ir import Spec, verify
 from compiler.kernel import Kernel, apply_all, coloured_shape, from_ast, role_of, visible_length
 from corpus import KernelRecord
+from replay.capture.records import KIND
 from replay.codec import decode_ast, decode_opts, decode_target
 from replay.recorded import replayed_opts
-from replay.records import KIND
 from replay.subject import RefusedError
 
 

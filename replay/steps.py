@@ -6,10 +6,10 @@ from compiler import CompilerError
 from compiler.explain import Explained, Question, explain
 from compiler.kernel import Opt, parse_opts
 from corpus import KernelRecord
+from replay.capture.records import KIND
 from replay.codec import decode_ast, decode_options, decode_opts, decode_target
 from replay.errors import ReplayError, UsageError
 from replay.recorded import replayed_opts
-from replay.records import KIND
 from replay.subject import RefusedError
 
 

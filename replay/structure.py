@@ -15,7 +15,7 @@ from itertools import chain, filterfalse, islice
 
 from compiler.ir import DType, Node, Op, attr_nodes, toposort
 
-MARK = "s"  # as replay/records.py knows them
+MARK = "s"  # as replay/capture/records.py knows them
 
 _HEX_DIGITS = 15
 _CONST, _INIT, _PROGRAM = Op.CONST, Op.INIT, Op.PROGRAM

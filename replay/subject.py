@@ -23,7 +23,7 @@ from replay.outcome import Beside, Numerics, Pair
 
 SUBJECTS: tuple[tuple[str, str, str], ...] = (
     # the `kind` of its records, the module that has `SUBJECT`, the one that has `CHECKER`
-    ("kernel-replay", "replay.codec", "replay.checker"),
+    ("kernel-replay", "replay.codec", "replay.numerics.checker"),
 )
 
 
@@ -86,7 +86,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Mapping[str, Pair] = {}  # of the machine code, old and new
     elements: Mapping[str, int] = {}  # how many are exact, bounded, or so far off
     of_bound: float | None = None  # the distance of the worst one in bounds; None: it has none
-    code: bytes | None = None  # both assemblies where they differ, see replay/assemblies.py
+    code: bytes | None = None  # both assemblies where they differ, see replay/compare/assemblies.py
 
 
 class Checker(Protocol):

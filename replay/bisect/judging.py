@@ -8,19 +8,19 @@ from hashlib import sha256
 import msgspec
 
 from corpus import Stored
-from replay import checking
 from replay.artefact import Artefact
 from replay.bisect.search import Cell, Kind
-from replay.diff import DIGEST_LENGTH
+from replay.compare.diff import DIGEST_LENGTH
 from replay.errors import WorkerError
-from replay.judge import blank, with_numerics
+from replay.isolation.wire import Done
+from replay.isolation.workers import Crew, Job, Reply, run_jobs
+from replay.numerics import checking
 from replay.outcome import Numerics, Outcome
+from replay.phases.judge import blank, with_numerics
+from replay.phases.run import blank_reply
 from replay.recompile import Mode, call, read
 from replay.recorded import replayed_opts
-from replay.run import blank_reply
 from replay.subject import Refused
-from replay.wire import Done
-from replay.workers import Crew, Job, Reply, run_jobs
 
 
 class Criterion(Enum):
@@ -67,7 +67,7 @@ class Judging:
         self, kernels: Sequence[Stored], crew: Crew, made: Mapping[str, Artefact | Cell]
     ) -> dict[str, Cell]:
         cells = {key: each for key, each in made.items() if isinstance(each, Cell)}
-        crew = replace(crew, imports=(*crew.imports, "replay.checker"))
+        crew = replace(crew, imports=(*crew.imports, "replay.numerics.checker"))
         is_free = self.mode is Mode.FREE
         jobs = [
             Job(each, checking.call(each.record, replayed_opts(each.record, is_free=is_free), None))

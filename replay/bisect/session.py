@@ -9,12 +9,12 @@ from replay.bisect.history import Commit, History, read_history
 from replay.bisect.judging import Criterion, Judging
 from replay.bisect.search import Cell, Found, Kind, Search
 from replay.errors import ReplayError, UsageError
+from replay.isolation.workers import Crew, Limits
 from replay.patched import compile_ahead
-from replay.plan import Progress
+from replay.phases.plan import Progress
 from replay.recompile import Mode
 from replay.session import compiler_root
 from replay.tree import ROOT
-from replay.workers import Crew, Limits
 from replay.worktree import checked_out
 
 

@@ -12,10 +12,10 @@ from compiler.kernel import Opt, format_opt, format_opts
 from compiler.rules import Application
 from replay.blame.answer import Applied, Blamed, Step, Verdict
 from replay.blame.tracing import applied_of, compile_traced
-from replay.stagewise import judged, runs_of
+from replay.isolation.wire import Call
+from replay.numerics.stagewise import judged, runs_of
+from replay.numerics.verify import Case
 from replay.subject import Refused, RefusedError, Where
-from replay.verify import Case
-from replay.wire import Call
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(corpus.KernelRecord).decode

@@ -9,18 +9,18 @@ from itertools import zip_longest
 from pathlib import Path
 
 from corpus import KernelRecord
-from replay import checking
 from replay.blame import examine, tracing
 from replay.blame.answer import Blamed, Difference
+from replay.capture.records import KIND
 from replay.errors import ReplayError
+from replay.isolation.wire import Call, Done, OutOfMemory, Raised
+from replay.isolation.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
+from replay.numerics import checking
 from replay.outcome import Numerics
 from replay.recorded import read_record, replayed_opts
-from replay.records import KIND
 from replay.session import compiler_root
 from replay.subject import Checked, Refused
 from replay.tree import ROOT
-from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
 from replay.worktree import checked_out, find_repository
 
 

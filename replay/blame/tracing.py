@@ -11,9 +11,9 @@ from compiler.ir import print_node
 from compiler.rules import Application
 from replay.blame.answer import Applied
 from replay.codec import decode_ast, decode_options, decode_opts_for, decode_target
+from replay.isolation.wire import Call
 from replay.recorded import replayed_opts
 from replay.subject import Refused, RefusedError, Where
-from replay.wire import Call
 
 
 class Question(msgspec.Struct, frozen=True):

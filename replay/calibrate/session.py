@@ -14,13 +14,13 @@ from replay.calibrate.mutants import Mutant
 from replay.errors import ReplayError
 from replay.fuzz import IMPORTS, Lab, run_campaign
 from replay.fuzz import Plan as FuzzPlan
+from replay.isolation.workers import Crew
 from replay.outcome import CHANGED, FAILED_RUNS, Numerics, Outcome, Result
 from replay.patched import copy_compiler
-from replay.plan import Extent, Progress, Source
-from replay.plan import Plan as ReplayPlan
-from replay.run import replay
+from replay.phases.plan import Extent, Progress, Source
+from replay.phases.plan import Plan as ReplayPlan
+from replay.phases.run import replay
 from replay.scratch import scratch_directory
-from replay.workers import Crew
 
 
 def _is_refused(result: Result) -> bool:

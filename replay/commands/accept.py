@@ -12,12 +12,12 @@ from replay.baseline import update_corpus, with_answer, with_numerics
 from replay.commands.common import corpus_option, selection_options, showing_progress, with_errors
 from replay.commands.replaying import replaying_options
 from replay.commands.reviewing import can_be_accepted, review
-from replay.diff import digest_of
+from replay.compare.diff import digest_of
 from replay.errors import UsageError
 from replay.gate import is_allowed, never_approved
 from replay.invocation import Invocation
 from replay.outcome import CHANGED, Numerics, Outcome, Result
-from replay.plan import Extent
+from replay.phases.plan import Extent
 from replay.policy import read_policy
 from replay.reports.model import Report
 from replay.session import Request, replay_corpus

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from replay.bisect import Bisected, Commit, Criterion, Found, Request, bisect
+from replay.capture.environment import without_capture
 from replay.commands.common import (
     corpus_option,
     print_json,
@@ -14,13 +15,12 @@ from replay.commands.common import (
     showing_progress,
     with_errors,
 )
-from replay.environment import without_capture
 from replay.invocation import Invocation
+from replay.isolation.workers import Limits, cores
 from replay.recompile import Mode
 from replay.reports.model import quoted, short
 from replay.text import one_line
 from replay.tree import ROOT
-from replay.workers import Limits, cores
 
 _SHOWN = 5
 _CRITERIA = [criterion.value for criterion in Criterion]

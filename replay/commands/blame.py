@@ -7,13 +7,13 @@ import msgspec
 
 from corpus import name_of
 from replay.blame import Answer, Applied, Request, Verdict, blame
+from replay.capture.environment import without_capture
 from replay.commands.common import corpus_option, print_json, with_errors
-from replay.environment import without_capture
 from replay.invocation import Invocation
+from replay.isolation.workers import Limits
 from replay.reports.model import quoted, short
 from replay.session import compiler_root
 from replay.text import one_line, printable
-from replay.workers import Limits
 
 
 @click.command("blame")

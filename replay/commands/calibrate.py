@@ -8,6 +8,7 @@ import click
 
 from corpus import open_reader
 from replay.calibrate import MUTANTS, Calibrated, Caught, Mutant, Plan, calibrate, reasons_of
+from replay.capture.environment import without_capture
 from replay.commands.backends import BACKENDS, working_backends
 from replay.commands.common import (
     corpus_option,
@@ -17,10 +18,9 @@ from replay.commands.common import (
     showing_progress,
     with_errors,
 )
-from replay.environment import without_capture
 from replay.errors import UsageError
 from replay.invocation import Invocation
-from replay.workers import Crew, Limits, cores
+from replay.isolation.workers import Crew, Limits, cores
 
 
 @click.command("calibrate")

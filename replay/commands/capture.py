@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from replay.capturing import Captured, capture
+from replay.capture.capturing import Captured, capture
 from replay.commands.common import with_errors
 from replay.invocation import Invocation
 

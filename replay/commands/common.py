@@ -19,7 +19,7 @@ from replay.invocation import Invocation
 
 if TYPE_CHECKING:
     from corpus import Selection
-    from replay.plan import Progress
+    from replay.phases.plan import Progress
 
 P = ParamSpec("P")
 R = TypeVar("R")

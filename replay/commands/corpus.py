@@ -32,8 +32,8 @@ from corpus import (
     repair_corpus,
     stat_corpus,
 )
+from replay.capture.environment import without_capture
 from replay.commands.common import corpus_option, print_json, showing_progress, with_errors
-from replay.environment import without_capture
 from replay.errors import UsageError
 from replay.invocation import Invocation
 from replay.text import one_line
@@ -241,7 +241,7 @@ def _share(
     corpus_path: Path, path: Path, form: Form, invocation: Invocation, jobs: int | None
 ) -> int:
     sharing = import_module("replay.share")  # what compiles: the other commands do without
-    workers = import_module("replay.workers")
+    workers = import_module("replay.isolation.workers")
     environ = without_capture(invocation.environ)
     crew = workers.Crew(environ=environ, size=jobs or workers.cores())
     with open_reader(corpus_path) as reader, showing_progress() as progress:

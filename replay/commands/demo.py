@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from replay.capture.environment import without_capture
 from replay.commands.common import with_errors
 from replay.demo import Setting, Voice, find_model, play, prepare
-from replay.environment import without_capture
 from replay.errors import ReplayError
 from replay.invocation import Invocation
 from replay.probe import findings

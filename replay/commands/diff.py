@@ -8,7 +8,7 @@ from corpus import SHORT_KEY, Unreadable, differing_fields, open_reader, resolve
 from replay.artefact import Artefact
 from replay.commands.common import corpus_option, showing_progress, with_errors
 from replay.commands.replaying import replaying_options
-from replay.diff import show_opts, unified
+from replay.compare.diff import show_opts, unified
 from replay.errors import ReplayError, UsageError
 from replay.invocation import Invocation
 from replay.outcome import Beside, Facet, Result

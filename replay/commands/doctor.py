@@ -5,9 +5,9 @@ from textwrap import shorten
 import click
 import msgspec
 
-from replay.capturing import escapes
+from replay.capture.capturing import escapes
+from replay.capture.environment import without_capture
 from replay.commands.common import print_json, with_errors
-from replay.environment import without_capture
 from replay.invocation import Invocation
 from replay.probe import findings
 

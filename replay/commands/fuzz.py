@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from compiler import CompileOptions, CompileStarted, find_target
 from corpus import Provenance, key_of, open_writer, refuse_store
+from replay.capture.environment import without_capture
 from replay.codec import started_record
 from replay.commands.backends import BACKENDS, working_backends
 from replay.commands.common import print_json, showing_progress, with_errors
-from replay.environment import without_capture
 from replay.errors import UsageError
 from replay.fuzz import IMPORTS, Find, Lab, Plan, Tally, run_campaign
 from replay.invocation import Invocation
+from replay.isolation.workers import Crew, Limits
 from replay.session import compiler_root
-from replay.workers import Crew, Limits
 
 TARGETS = (*BACKENDS, "opencl/pocl")  # which has images
 

@@ -26,7 +26,7 @@ from replay.invocation import Invocation
 from replay.text import one_line
 
 if TYPE_CHECKING:
-    from replay.plan import Progress
+    from replay.phases.plan import Progress
 
 _AT_ONCE = 256  # lines; each write is flushed
 _SHAPE_WIDTH = 24

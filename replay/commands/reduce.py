@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
+from replay.capture.environment import without_capture
 from replay.commands.common import corpus_option, showing_progress, with_errors
-from replay.environment import without_capture
 from replay.errors import ReplayError
 from replay.invocation import Invocation
+from replay.isolation.workers import Limits
 from replay.reduce import Answer, Request, reduce
 from replay.reports.model import quoted, short
 from replay.session import compiler_root
 from replay.text import printable
-from replay.workers import Limits
 
 
 @click.command("reduce")

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import click
 
 from replay.commands.common import policy_option, selection_of, with_errors
-from replay.plan import Extent
+from replay.isolation.workers import Limits, cores
+from replay.phases.plan import Extent
 from replay.recompile import Mode
 from replay.session import Request
 from replay.shard import WHOLE, parse_shard
-from replay.workers import Limits, cores
 
 R = TypeVar("R")
 

@@ -7,8 +7,8 @@ from enum import Enum
 
 import click
 
-from replay.cluster import Cluster
-from replay.diff import show_opts, unified
+from replay.compare.cluster import Cluster
+from replay.compare.diff import show_opts, unified
 from replay.outcome import FAILED_RUNS, Facet, Result
 from replay.reports.model import Report, more_about
 from replay.text import one_line, printable

@@ -15,7 +15,7 @@ from replay.commands.common import (
     print_json,
     with_errors,
 )
-from replay.diff import show_opts
+from replay.compare.diff import show_opts
 from replay.errors import UsageError
 from replay.invocation import Invocation
 from replay.recorded import read_record

@@ -9,7 +9,7 @@ from replay.commands.replaying import replaying_options
 from replay.errors import ReplayError
 from replay.invocation import Invocation
 from replay.outcome import FAILED_RUNS, Numerics, Result
-from replay.plan import Extent
+from replay.phases.plan import Extent
 from replay.reports.model import Report, short
 from replay.session import Request, replay_corpus
 from replay.text import one_line, printable

@@ -18,9 +18,9 @@ from compiler.kernel import Opt, format_opts, from_ast, why_partial
 from replay.fuzz.asts import asts
 from replay.fuzz.examine import Examined, Failure, Question
 from replay.fuzz.schedules import count_opts, schedules
-from replay.lab import Lab
-from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.workers import Died, Reply, TimedOut
+from replay.isolation.lab import Lab
+from replay.isolation.wire import Call, Done, OutOfMemory, Raised
+from replay.isolation.workers import Died, Reply, TimedOut
 
 _PHASES = (Phase.generate, Phase.shrink)
 _ROUND = 200  # examples that Hypothesis draws with one seed

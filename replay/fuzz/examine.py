@@ -15,8 +15,8 @@ from compiler import (
     print_node,
 )
 from compiler.kernel import parse_opts
+from replay.numerics.verify import verify
 from replay.outcome import Numerics
-from replay.verify import verify
 
 
 class Question(msgspec.Struct, frozen=True):

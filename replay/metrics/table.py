@@ -27,7 +27,7 @@ class Needs(Enum):
 
     SOURCE = "source"
     CODE = "code"
-    RUN = "run"  # two runs beside each other, see replay/timing.py
+    RUN = "run"  # two runs beside each other, see replay/phases/timing.py
 
 
 @dataclass(frozen=True, slots=True)

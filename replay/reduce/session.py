@@ -9,20 +9,20 @@ from pathlib import Path
 import msgspec
 
 from corpus import KernelRecord
+from replay.capture.records import FIRST_DEFAULTS, KIND
 from replay.codec import decode_ast, decode_opts
 from replay.errors import ReplayError
-from replay.lab import Lab
-from replay.plan import Progress
+from replay.isolation.lab import Lab
+from replay.isolation.wire import Call, Done, OutOfMemory, Raised
+from replay.isolation.workers import Crew, Died, Limits, Reply, TimedOut
+from replay.phases.plan import Progress
 from replay.recorded import read_record, replayed_opts
-from replay.records import FIRST_DEFAULTS, KIND
 from replay.reduce.example import Example
 from replay.reduce.script import script_of
 from replay.reduce.shrink import Reduced, shrink
 from replay.reduce.signature import RIGHT, Question, Signature, site_of_traceback
 from replay.subject import RefusedError
 from replay.tree import ROOT
-from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.workers import Crew, Died, Limits, Reply, TimedOut
 
 _EXAMINE = "replay.reduce.signature:examine"
 _PROCESS = ("raised", "crash", "timeout", "memory")  # what a script does instead of saying it

@@ -19,8 +19,8 @@ from compiler import (
 )
 from compiler.kernel import parse_opts
 from corpus import Scalar
-from replay.stagewise import judged, judgement_of, runs_of, seed_of
-from replay.verify import verify
+from replay.numerics.stagewise import judged, judgement_of, runs_of, seed_of
+from replay.numerics.verify import verify
 
 RIGHT = "right"
 

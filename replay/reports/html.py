@@ -12,8 +12,8 @@ from jinja2 import Environment
 
 from replay import metrics
 from replay.artefact import Artefact
-from replay.assemblies import assemblies_of
-from replay.diff import hunks, show_opts, stages_like
+from replay.compare.assemblies import assemblies_of
+from replay.compare.diff import hunks, show_opts, stages_like
 from replay.outcome import Number, Outcome, Result
 from replay.reports.buckets import bucket_of, severity_of
 from replay.reports.model import Report, left_out, more_about, short, trouble

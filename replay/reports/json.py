@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from replay.cluster import Cluster
+from replay.compare.cluster import Cluster
 from replay.outcome import Beside, Facet, Numerics, Outcome, Result
 from replay.reports.buckets import bucket_of, severity_of
 from replay.reports.model import SCHEMA, Report, more_about

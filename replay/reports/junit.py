@@ -2,7 +2,7 @@
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from replay.diff import unified
+from replay.compare.diff import unified
 from replay.outcome import NO_ANSWER, Outcome, Result
 from replay.reports.model import Report, figures, metrics_text, more_about, short, trouble
 

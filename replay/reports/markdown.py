@@ -2,7 +2,7 @@
 
 import re
 
-from replay.diff import unified
+from replay.compare.diff import unified
 from replay.outcome import Beside, Result
 from replay.reports.model import ONE_PROGRAM, Report, failures, more_about, short, trouble
 from replay.text import one_line, printable

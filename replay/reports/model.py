@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from replay import metrics
-from replay.cluster import Cluster
+from replay.compare.cluster import Cluster
 from replay.gate import Gate
 from replay.outcome import FAILED_RUNS, NO_ANSWER, Beside, Number, Numerics, Outcome, Result
 from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, counted, severity_of

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from replay.approvals import Ledger
-from replay.cluster import with_clusters
+from replay.compare.cluster import with_clusters
 from replay.errors import ReplayError
 from replay.gate import pass_or_fail, with_approvals, with_growth
 from replay.outcome import Result

@@ -3,7 +3,7 @@
 import json
 from urllib.parse import quote
 
-from replay.cluster import Cluster
+from replay.compare.cluster import Cluster
 from replay.outcome import Outcome
 from replay.reports.model import Report, failures, figures, more_about, short, trouble
 

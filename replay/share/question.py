@@ -15,13 +15,13 @@ from compiler import CompileOptions, CompilerError, CompileStarted
 from compiler.ir import Spec, find_core, parse_node, verify
 from corpus import KernelRecord, Opt, Provenance, Scalar, Status
 from replay.baseline import answered
+from replay.capture.records import KIND
 from replay.codec import decode_ast, decode_options, decode_opts, decode_target, started_record
+from replay.isolation.wire import Call
 from replay.recompile import find_subject
-from replay.records import KIND
 from replay.share.ast import axis_names, without_names
 from replay.share.names import Names
 from replay.subject import Detail, RefusedError, Where
-from replay.wire import Call
 
 _CORE_OPTION, _ANY_CORE = "schedule.core", "any"
 _PIECES = re.compile(r"(\.[oi])*")

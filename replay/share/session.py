@@ -17,14 +17,14 @@ from corpus import (
     open_writer,
 )
 from replay.errors import UsageError
+from replay.isolation.wire import Done, Raised
+from replay.isolation.workers import Crew, Job, Reply, run_jobs
 from replay.outcome import Outcome
-from replay.plan import Extent, Plan, Progress, Source
-from replay.run import replay
+from replay.phases.plan import Extent, Plan, Progress, Source
+from replay.phases.run import replay
 from replay.scratch import scratch_directory
 from replay.share.names import Names, names_in
 from replay.share.question import Stripped, call, read
-from replay.wire import Done, Raised
-from replay.workers import Crew, Job, Reply, run_jobs
 
 _OTHER_SEED = 2_000_003  # of the hashes of the workers that replay
 _ENDS = frozenset((Outcome.CRASH, Outcome.TIMEOUT, Outcome.MEMORY))

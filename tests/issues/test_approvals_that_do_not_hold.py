@@ -14,7 +14,7 @@ import pytest
 
 from replay.approvals import Approval, Ledger, add_approvals, read_ledger
 from replay.artefact import Artefact
-from replay.diff import digest_of
+from replay.compare.diff import digest_of
 from replay.errors import PolicyError
 from replay.gate import pass_or_fail, with_approvals
 from replay.outcome import Numerics, Outcome, Result

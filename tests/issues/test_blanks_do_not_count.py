@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from corpus import Selection, open_reader, select
-from replay.diff import artefact_of, edits
+from replay.compare.diff import artefact_of, edits
 from replay.metrics.work import work_of
 
 SEEDS = Path(__file__).parents[2] / "corpus" / "seeds" / "seeds.txt"

@@ -11,8 +11,8 @@ from compiler import compile_kernel, find_target, open_device
 from compiler.errors import DeviceError
 from compiler.ir import CORES, Op
 from compiler.kernel import Tc
+from replay.numerics.verify import verify
 from replay.outcome import Numerics
-from replay.verify import verify
 from tests.kernel.products import matmul
 
 SINGLE = [core for core in CORES if core.items == 1]

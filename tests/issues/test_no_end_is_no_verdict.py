@@ -16,13 +16,13 @@ import pytest
 
 from replay.approvals import Ledger
 from replay.gate import pass_or_fail, with_approvals
-from replay.judge import with_numerics
+from replay.isolation.patience import starved_s
+from replay.isolation.wire import Call, Done, OutOfMemory, Raised
+from replay.isolation.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
 from replay.outcome import Numerics
 from replay.patched import Patch
-from replay.patience import starved_s
+from replay.phases.judge import with_numerics
 from replay.policy import DEFAULT
-from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
 
 REPLAY_TESTS = Path(__file__).parents[1] / "replay"
 sys.path.insert(0, str(REPLAY_TESTS))

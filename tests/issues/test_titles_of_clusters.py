@@ -8,7 +8,7 @@ titled `< ?: name) | (name ! -> nothing`: what is said there are the operators a
 
 import pytest
 
-from replay.diff import edits
+from replay.compare.diff import edits
 
 GUARDED = """  %a = select i1 %c, float %x, float 0.0
   %b = fmul float %a, 2.0

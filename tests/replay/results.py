@@ -3,7 +3,7 @@
 from corpus import Argument, ArgumentKind, Estimates, Launch, Opt
 from replay.approvals import Ledger
 from replay.artefact import Artefact
-from replay.cluster import with_clusters
+from replay.compare.cluster import with_clusters
 from replay.gate import pass_or_fail, with_approvals
 from replay.outcome import Facet, Outcome, Result
 from replay.policy import DEFAULT

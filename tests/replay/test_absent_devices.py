@@ -7,7 +7,7 @@ import pytest
 from programs import DIFFERENCE, ROW_SUMS, make_corpus, record_of, run
 
 from compiler import find_target, open_device
-from replay.checker import CHECKER
+from replay.numerics.checker import CHECKER
 from replay.outcome import Numerics
 
 HALVES = DIFFERENCE.format(size=64).replace("float32", "float16")

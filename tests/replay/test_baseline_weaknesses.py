@@ -29,13 +29,13 @@ from compiler import CompilerError, compile_kernel, find_target, observing, pars
 from compiler.kernel import Upcast
 from compiler.options import CompileOptions, ScheduleOptions
 from corpus import Stored, open_reader, open_writer
-from replay.environment import Capture
-from replay.link import Link
-from replay.observer import Observer
+from replay.capture.environment import Capture
+from replay.capture.link import Link
+from replay.capture.observer import Observer
+from replay.isolation.workers import Crew
 from replay.patched import Patch
-from replay.plan import Plan, Source
-from replay.run import replay as replay_records
-from replay.workers import Crew
+from replay.phases.plan import Plan, Source
+from replay.phases.run import replay as replay_records
 
 ONE = DIFFERENCE.format(size=4)
 ROOT = Path(__file__).parents[2]

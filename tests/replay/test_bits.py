@@ -8,11 +8,11 @@ from programs import make_corpus, patched, run
 
 from compiler import CompileOptions, compile_kernel, find_target, observing, parse_node
 from corpus import open_reader
-from replay.bits import compare_records
 from replay.codec import finished_fields, started_record
 from replay.outcome import Numerics, Outcome, Result
 from replay.patched import Patch
-from replay.plan import Replayed
+from replay.phases.bits import compare_records
+from replay.phases.plan import Replayed
 
 SQUARES = """ir 1
 %0 = BUFFER float32 slot=0 size=64

@@ -204,7 +204,7 @@ def test_a_corpus_in_a_directory_called_corpus_is_not_taken_for_a_package(tmp_pa
 
 
 def test_a_record_that_was_lost_marks_the_corpus_incomplete(tmp_path):
-    sabotage = "import replay.observer as o\no.plain_question = None\ncompile(5)"
+    sabotage = "import replay.capture.observer as o\no.plain_question = None\ncompile(5)"
     done = capture(tmp_path, f"compile(4)\n{sabotage}")
     assert done.returncode == 3
     assert "1 record lost: TypeError" in done.stderr

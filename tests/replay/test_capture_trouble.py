@@ -19,10 +19,10 @@ from programs import DIFFERENCE
 
 from compiler import Tensor, observing
 from corpus import Status, Stored, check_corpus, open_reader
-from replay.environment import Capture
-from replay.launch import Program
-from replay.link import AWAITED, Link
-from replay.observer import Observer
+from replay.capture.environment import Capture
+from replay.capture.launch import Program
+from replay.capture.link import AWAITED, Link
+from replay.capture.observer import Observer
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"""

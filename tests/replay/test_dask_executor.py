@@ -12,8 +12,8 @@ distributed = pytest.importorskip("distributed", reason="the extra `cluster` is 
 
 from replay.dask_executor import connected  # noqa: E402  # after it is known to be there
 from replay.errors import WorkerError  # noqa: E402  # likewise
-from replay.wire import Call, Done  # noqa: E402  # likewise
-from replay.workers import Crew, Job  # noqa: E402  # likewise
+from replay.isolation.wire import Call, Done  # noqa: E402  # likewise
+from replay.isolation.workers import Crew, Job  # noqa: E402  # likewise
 
 HERE = Path(__file__).parent
 

@@ -6,9 +6,9 @@ import sys
 import pytest
 from programs import run
 
+from replay.capture.environment import without_capture
 from replay.demo import Setting, Voice, find_model, play, prepare
 from replay.demo.changes import CHANGES
-from replay.environment import without_capture
 from replay.patched import copy_compiler
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from results import artefact, changed, crashed, same
 
 from corpus import Argument, ArgumentKind, Launch, Opt
-from replay.cluster import under_one_name, with_clusters
-from replay.diff import digest_of, edits, first_stage_that_differs, hunks, judge, unified
+from replay.compare.cluster import under_one_name, with_clusters
+from replay.compare.diff import digest_of, edits, first_stage_that_differs, hunks, judge, unified
 from replay.outcome import Facet, Outcome
 
 

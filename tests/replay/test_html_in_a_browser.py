@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from results import artefact, changed, crashed, report, same
 
-from replay.assemblies import packed
+from replay.compare.assemblies import packed
 from replay.outcome import Numerics
 from replay.reports import find_format
 

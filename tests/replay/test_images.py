@@ -7,8 +7,8 @@ from programs import make_corpus, record_of, run
 
 from compiler import compile_kernel, find_target, open_device, parse_node
 from compiler.errors import DeviceError
+from replay.numerics.stagewise import judged, runs_of
 from replay.patched import Patch, copy_compiler
-from replay.stagewise import judged, runs_of
 
 BLUR = """ir 1
 %0 = IMAGE {dtype} slot=0 size=256 width=8

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from replay.inputs import Kind, Slot, make_sample, shrink_to_fit, storage, variable_choices
+from replay.numerics.inputs import Kind, Slot, make_sample, shrink_to_fit, storage, variable_choices
 
 DTYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

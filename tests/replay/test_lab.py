@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from replay.lab import Lab
-from replay.wire import Call, Done
-from replay.workers import Crew, Died, Limits
+from replay.isolation.lab import Lab
+from replay.isolation.wire import Call, Done
+from replay.isolation.workers import Crew, Died, Limits
 
 HERE = Path(__file__).parent
 CREW = Crew(

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from programs import DIFFERENCE, RENDER, ROW_SUMS, make_corpus, patched, record_of, run
 
-from replay.oclgrind import findings
+from replay.numerics.oclgrind import findings
 from replay.patched import Patch
 
 needs_oclgrind = pytest.mark.skipif(not shutil.which("oclgrind"), reason="needs oclgrind")

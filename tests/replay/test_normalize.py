@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from corpus import open_reader
-from replay.normalize import LANGUAGES, is_renamed
-from replay.spelling import are_one_program
+from replay.compare.normalize import LANGUAGES, is_renamed
+from replay.compare.spelling import are_one_program
 
 LLVM = """\
 define void @k(ptr noalias %out, ptr noalias %a, ptr noalias %b, i64 %lo, i64 %hi) {

@@ -13,7 +13,7 @@ from programs import DIFFERENCE, ROW_SUMS, keys_of, record_of
 
 from corpus import Stored, open_reader, open_writer
 from replay import pytest_session  # imported here, so that pytester's runs find it in this process
-from replay.environment import VARIABLE
+from replay.capture.environment import VARIABLE
 from replay.pytest_baseline import Scope
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from programs import DIFFERENCE, before_compiling, make_corpus, patched, record_of
 
-from replay.journal import Entry, Journal, Phase
 from replay.outcome import Outcome, Result
+from replay.phases.journal import Entry, Journal, Phase
 
 ROOT = Path(__file__).parents[2]
 

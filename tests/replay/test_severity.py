@@ -11,12 +11,12 @@ from small_kernels import binary, compiled
 from compiler.backends import open_device
 from compiler.backends.reference import Bound
 from compiler.target import REFERENCE
+from replay.numerics.severity import ELEMENTS, elements_of, share_of_bound
+from replay.numerics.tolerance import Severity, compare
+from replay.numerics.verify import Judged, verify
 from replay.outcome import Numerics
 from replay.reports import find_format
 from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, severity_of
-from replay.severity import ELEMENTS, elements_of, share_of_bound
-from replay.tolerance import Severity, compare
-from replay.verify import Judged, verify
 
 
 def judged(values, expected, error, strays=()):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replay.spelling import are_one_program
+from replay.compare.spelling import are_one_program
 
 C = """#pragma OPENCL FP_CONTRACT OFF
 __kernel void k(__global float *restrict data0, const __global int *restrict data1) {

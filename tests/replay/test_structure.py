@@ -12,7 +12,7 @@ from programs import DIFFERENCE, ROW_SUMS, record_of
 from compiler import compile_kernel, find_target, parse_node, print_node
 from compiler.ir import FLOAT32, Op, const, intern, toposort
 from replay.artefact import Artefact
-from replay.diff import first_stage_that_differs
+from replay.compare.diff import first_stage_that_differs
 from replay.structure import order_of, stage_digests
 
 TEXT = ROW_SUMS.format(rows=3, columns=12, all=36)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from programs import DIFFERENCE, before_compiling, make_corpus, patched, record_of
 
+from replay.isolation.sandbox import landlock_version
 from replay.owner import OWNER, hold
-from replay.sandbox import landlock_version
 from replay.sweeping import sweep
 
 ROOT = Path(__file__).parents[2]
@@ -71,8 +71,8 @@ def test_a_directory_of_another_user_is_left_alone(tmp_path):
 @pytest.mark.skipif(not landlock_version(), reason="nothing here keeps root from removing a file")
 def test_what_cannot_be_removed_is_told(tmp_path):
     path = abandoned(tmp_path / "replay-a")
-    script = "from replay import sandbox, sweeping; import sys; sandbox.enter(sys.argv[1], None); "
-    script += "print(*sweeping.sweep(sys.argv[2:]))"
+    script = "import sys; from replay.isolation import sandbox; from replay.sweeping import sweep; "
+    script += "sandbox.enter(sys.argv[1], None); print(*sweep(sys.argv[2:]))"
     words = [sys.executable, "-c", script, str(path / "left"), str(tmp_path)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{path}: its command was killed, and it cannot be removed: ")

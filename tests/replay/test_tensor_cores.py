@@ -13,11 +13,11 @@ from compiler.ir import CORES, Op, find_core
 from compiler.kernel import Tc, apply_all, from_ast, to_nodes
 from compiler.passes import run_pipeline
 from compiler.rules import Builder
-from replay import stagewise
-from replay.allowance import Allowance
-from replay.inputs import Kind
+from replay.numerics import stagewise
+from replay.numerics.allowance import Allowance
+from replay.numerics.inputs import Kind
+from replay.numerics.verify import Observation, cases, judge, verify
 from replay.outcome import Numerics
-from replay.verify import Observation, cases, judge, verify
 from tests.kernel.products import matmul, target_of
 
 FLOATS = [core.name for core in CORES if core.dtypes[2].is_float]

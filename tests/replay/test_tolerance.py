@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compiler.backends.reference import Bound
-from replay.tolerance import Comparison, Severity, compare, digest, same_bits, severity_of
+from replay.numerics.tolerance import Comparison, Severity, compare, digest, same_bits, severity_of
 
 
 def bound(

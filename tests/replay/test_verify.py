@@ -23,10 +23,10 @@ from compiler.compile import Compiled
 from compiler.errors import DeviceError
 from compiler.ir import Node
 from compiler.target import LLVM, OPENCL
-from replay.inputs import Kind
+from replay.numerics.inputs import Kind
+from replay.numerics.tolerance import Severity
+from replay.numerics.verify import Verdict, cases, verdict_of, verify
 from replay.outcome import Beside, Numerics
-from replay.tolerance import Severity
-from replay.verify import Verdict, cases, verdict_of, verify
 
 Arrays = Sequence[np.ndarray]
 Spoil = Callable[[Arrays], None]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from replay.errors import WorkerError
-from replay.sandbox import landlock_version
-from replay.wire import Call, Done, OutOfMemory, Raised
-from replay.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
+from replay.isolation.sandbox import landlock_version
+from replay.isolation.wire import Call, Done, OutOfMemory, Raised
+from replay.isolation.workers import Crew, Died, Job, Limits, TimedOut, run_jobs
 
 HERE = Path(__file__).parent
 LIMITS = Limits(time_s=2.0, memory_bytes=1 << 30)
@@ -133,8 +133,8 @@ def test_no_worker_outlives_a_parent_that_is_killed(tmp_path):
     code = f"""if True:
         import os
         from pathlib import Path
-        from replay.wire import Call
-        from replay.workers import Crew, Job, run_jobs
+        from replay.isolation.wire import Call
+        from replay.isolation.workers import Crew, Job, run_jobs
         crew = Crew(
             os.environ, paths=(Path({str(HERE)!r}),), imports=("jobs_for_workers",), sandboxed=False
         )

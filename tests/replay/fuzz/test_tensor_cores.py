@@ -17,7 +17,7 @@ from compiler.kernel import Tc, format_opts
 from replay.fuzz.asts import products
 from replay.fuzz.examine import Examined, Question, examine
 from replay.fuzz.schedules import count_opts, schedules
-from replay.stagewise import judged, runs_of
+from replay.numerics.stagewise import judged, runs_of
 
 DRAWN = settings(
     deadline=None,

@@ -6,7 +6,7 @@ import pytest
 from results import NO_LEDGER, changed, report, same
 
 from replay.approvals import Approval, Ledger
-from replay.diff import digest_of
+from replay.compare.diff import digest_of
 from replay.gate import pass_or_fail, with_approvals
 from replay.metrics import guarded
 from replay.outcome import Numerics

@@ -10,7 +10,7 @@ from compiler import compile_kernel, find_target
 from compiler.ir import parse_node
 from corpus import Selection, open_reader, select
 from replay.codec import artefact_of
-from replay.diff import artefact_of as recorded_artefact
+from replay.compare.diff import artefact_of as recorded_artefact
 from replay.metrics.sizes import elements_written
 from replay.metrics.work import work_of
 from replay.subject import Detail
