@@ -19,6 +19,7 @@ from compiler.frontend.symbolic import (
     NONE,
     Bindings,
     BoundSize,
+    element_count,
     formulas,
     in_ir,
     merged,
@@ -123,8 +124,9 @@ def _check_countable(shape: Shape) -> None:
     """Raise ShapeError for more elements than have a number; as in NumPy, no elements or some."""
     count = 1
     for size in shape:
-        if type(size) is not int:  # a symbolic size has its own limits
-            return
+        if type(size) is not int:
+            count = element_count(shape)
+            break
         count *= size or 1
     if count > _MOST_ELEMENTS:
         raise ShapeError(f"shape {shape}: is too big, places in an array have 64 bits")

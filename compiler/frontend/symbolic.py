@@ -8,6 +8,8 @@ the formula, so they are the same for every value of the variable.
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -203,12 +205,22 @@ def _combine(
     formula = symbolic(formula_of(a), formula_of(b))
     if isinstance(formula, int):
         return formula
+    _assume_that_it_fits(formula)
     return BoundSize(value, formula, bindings)
 
 
 def _fits(value: int) -> bool:
     """Whether kernels can count so far."""
     return INT64.lowest <= value <= INT64.highest
+
+
+def _assume_that_it_fits(formula: Size) -> None:
+    """Note that 64 bits hold a size, if there are values of its variables for which they do not."""
+    low, high = sym.interval(formula)
+    if high > INT64.highest:
+        assume(formula, Op.LE, int(INT64.highest), answer=True)
+    if low < INT64.lowest:
+        assume(int(INT64.lowest), Op.LE, formula, answer=True)
 
 
 def _floordiv(a: Size, b: Size) -> Size:
@@ -310,6 +322,16 @@ def minimum(a: int, b: int) -> int:
 def maximum(a: int, b: int) -> int:
     """The greater of two sizes, whatever the variables are."""
     return _combine(sym.maximum, max, a, b)
+
+
+def element_count(shape: tuple[int, ...]) -> int:
+    """How many elements, axes without any left aside; noted where other values make too many."""
+    sizes = [size for size in shape if plain(size) != 0]
+    count = prod(map(plain, sizes))
+    if _fits(count):
+        one: Size = 1
+        _assume_that_it_fits(reduce(sym.mul, map(formula_of, sizes), one))
+    return count
 
 
 # --- bindings -------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from compiler import Tensor, Variable
 from compiler.backends import size_value
-from compiler.errors import DTypeError, ShapeError
+from compiler.errors import DTypeError, JitError, ShapeError
 from compiler.frontend.assumptions import assuming
+from compiler.frontend.jit import jit
 from compiler.frontend.symbolic import fixed, formula_of, largest, numbers, plain, smallest
 from tests.frontend.symbolic_cases import compiles
 
@@ -141,9 +142,49 @@ def test_a_number_of_more_than_64_bits_is_in_no_size(number):
 def test_no_size_has_more_than_64_bits_for_the_number_that_it_is_bound_to(made):
     """Kernels wrapped and read memory of others; sizes that fit are right up to the last bit."""
     x = Tensor(np.arange(1, 6, dtype=np.float32), device="reference").bind(BATCH)
-    with pytest.raises(ShapeError, match="does not fit in 64 bits"):
+    with pytest.raises(ShapeError, match="64 bits"):
         made(x)
     assert x.tile((2**60,))[5 * 2**60 - 4 :].numpy().tolist() == [2, 3, 4, 5]
+
+
+WIDE = Variable("wide", 1, 2**31 - 1)
+GROWING = {
+    "a shift": (lambda x: x.roll(x.shape[0] * 2**60 + 1, 0) + 0, 3, 9),
+    "copies": (lambda x: x.tile((2**60,))[-1:] + 0, 2, 9),
+    "copies of copies": (lambda x: x.tile((2**30,)).tile((2**30,))[-1:] + 0, 2, 9),
+    "places of three axes": (
+        lambda x: x.reshape(1, 1, -1).expand(*(x.shape[0],) * 3).reshape(-1)[-2:] + 0,
+        1000,
+        3_000_000,
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "small", "large"), GROWING.values(), ids=GROWING)
+def test_what_was_recorded_for_a_size_that_fits_is_not_run_for_one_that_does_not(
+    made, small, large
+):
+    """The recorded kernels wrapped, and read memory of others."""
+    recorded = jit(made)
+    for n in (small, small + 1):
+        x = np.arange(n, dtype=np.float32)
+        wanted = made(Tensor(x, device="llvm")).numpy()
+        assert recorded(Tensor(x, device="llvm").bind(WIDE)).numpy().tolist() == wanted.tolist()
+    with pytest.raises(JitError, match=r"is right where .* <= 9223372036854775807"):
+        recorded(Tensor(np.zeros(large, np.float32), device="llvm").bind(WIDE))
+
+
+def test_a_shape_of_too_many_elements_is_refused_whatever_was_seen_before():
+    def tiled(n):
+        rows = Tensor(np.ones((n, 2), np.float32), device="reference").bind(WIDE)
+        return (rows.tile((2**60, 1))[-1:] + 0).numpy().tolist()
+
+    assert tiled(1) == [[1, 1]]
+    with pytest.raises(ShapeError, match="64 bits"):
+        tiled(5)
+    x = Tensor(np.ones((1, 2), np.float32), device="reference").bind(WIDE)
+    with pytest.raises(ShapeError, match="is too big, places in an array have 64 bits"):
+        x.pad(((x.shape[0] * 2**62, 0), (0, 0)))
 
 
 def test_an_axis_is_bound_once():
