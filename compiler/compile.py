@@ -119,12 +119,10 @@ def _compile(
 def _remedy(error: NodeLimitError, kernel: Kernel) -> str:
     """What would make a kernel of too many nodes smaller."""
     opts = largest_lanes(kernel.applied) if error.by_lanes else ()
-    named = ", ".join([format_opt(opt) for opt in opts])
-    return (
-        f"the largest lanes are {named}; use smaller amounts or fewer opts"
-        if named
-        else "split the kernel"
-    )
+    if not opts:
+        return "split the kernel"
+    named = ", ".join(map(format_opt, opts))
+    return f"the largest lanes are {named}; use smaller amounts or fewer opts"
 
 
 def _scheduled(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Iterator
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,7 +114,7 @@ class Database:
         try:
             ((rows,),) = self._connection.execute("SELECT count(*) FROM Cache").fetchall()
         except sqlite3.DatabaseError:
-            rows = len(self._keys_of_damaged())
+            rows = len(self._places)
         return int(rows) + len(out_of_reach(expected, int(rows)))
 
     def keys(self, prefix: str) -> Iterator[str]:
@@ -125,7 +126,7 @@ class Database:
         try:
             rows = self._connection.execute(query, bounds).fetchall()
         except sqlite3.DatabaseError:
-            yield from (key for key in self._keys_of_damaged() if key.startswith(prefix))
+            yield from (key for key in self._places if key.startswith(prefix))
         else:
             yield from (_shown(key) for (key,) in rows)
 
@@ -145,7 +146,7 @@ class Database:
                 count, last = count + 1, item.key if isinstance(item, Unreadable) else item[0]
                 yield item
         except sqlite3.DatabaseError:
-            for key, place in self._keys_of_damaged().items():
+            for key, place in self._places.items():
                 if key > last and key.startswith(prefix):
                     count += 1
                     yield self._value_at(place) or Unreadable(key, _ON_A_DAMAGED_PAGE)
@@ -161,7 +162,7 @@ class Database:
         try:
             rows = self._connection.execute(query, (key,)).fetchall()
         except sqlite3.DatabaseError:
-            place = self._keys_of_damaged().get(key)
+            place = self._places.get(key)
             found = None if place is None else self._value_at(place)
             return found or Unreadable(key, _ON_A_DAMAGED_PAGE)
         return _checked(rows[0]) if rows else None
@@ -254,9 +255,10 @@ class Database:
             return None
         return _checked(rows[0]) if rows else None
 
-    def _keys_of_damaged(self) -> dict[str, int]:
-        """Find keys by every way that still leads to some: index and table, from each end. With
-        each goes the number of its row, in order of the keys.
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The keys of a damaged database, in order, and the numbers of their rows: found by every
+        way that still leads to some, index and table, from each end.
 
         Others than ours stay unnamed: the count of records says how many there must be.
         """

@@ -60,6 +60,11 @@ def assuming() -> Iterator[dict[Assumption, None]]:
         _found.reset(token)
 
 
+def is_noted() -> bool:
+    """Whether somebody asked for what this thread assumes."""
+    return _found.get() is not None
+
+
 def assume(left: Size, op: Op, right: Size, *, answer: bool) -> bool:
     """The answer, noted where somebody asked for it."""
     found = _found.get()

@@ -8,14 +8,13 @@ the formula, so they are the same for every value of the variable.
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from compiler.backends import size_value
 from compiler.errors import DTypeError, ShapeError
-from compiler.frontend.assumptions import assume
+from compiler.frontend.assumptions import assume, is_noted
 from compiler.ir import INT64, Node, Op, Size, intern, sym, toposort
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ else:
     _Int = object
 Bindings = Mapping[str, "BoundSize"]  # by the name of the variable
 NONE: Bindings = MappingProxyType({})
+_LOWEST, _HIGHEST = int(INT64.lowest), int(INT64.highest)  # kernels count so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,30 +197,27 @@ def _combine(
     if any(isinstance(x, float) for x in (a, b)):
         found: int = numeric(plain_number(a), plain_number(b))
         return found
-    value = numeric(plain(a), plain(b))
-    for x in (plain(a), plain(b), value):
-        if not _fits(x):
+    left, right = plain(a), plain(b)
+    value = numeric(left, right)
+    for x in (left, right, value):
+        if not _LOWEST <= x <= _HIGHEST:
             raise ShapeError(f"{a} and {b} in one size: {x} does not fit in 64 bits")
     bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
     formula = symbolic(formula_of(a), formula_of(b))
     if isinstance(formula, int):
         return formula
-    _assume_that_it_fits(formula)
+    if is_noted():
+        _assume_that_it_fits(formula)
     return BoundSize(value, formula, bindings)
-
-
-def _fits(value: int) -> bool:
-    """Whether kernels can count so far."""
-    return INT64.lowest <= value <= INT64.highest
 
 
 def _assume_that_it_fits(formula: Size) -> None:
     """Note that 64 bits hold a size, if there are values of its variables for which they do not."""
     low, high = sym.interval(formula)
-    if high > INT64.highest:
-        assume(formula, Op.LE, int(INT64.highest), answer=True)
-    if low < INT64.lowest:
-        assume(int(INT64.lowest), Op.LE, formula, answer=True)
+    if high > _HIGHEST:
+        assume(formula, Op.LE, _HIGHEST, answer=True)
+    if low < _LOWEST:
+        assume(_LOWEST, Op.LE, formula, answer=True)
 
 
 def _floordiv(a: Size, b: Size) -> Size:
@@ -326,11 +323,12 @@ def maximum(a: int, b: int) -> int:
 
 def element_count(shape: tuple[int, ...]) -> int:
     """How many elements, axes without any left aside; noted where other values make too many."""
-    sizes = [size for size in shape if plain(size) != 0]
-    count = prod(map(plain, sizes))
-    if _fits(count):
-        one: Size = 1
-        _assume_that_it_fits(reduce(sym.mul, map(formula_of, sizes), one))
+    count = prod([plain(size) or 1 for size in shape])
+    if is_noted() and count <= _HIGHEST:
+        product: Size = 1
+        for size in shape:
+            product = sym.mul(product, formula_of(size) if plain(size) else 1)
+        _assume_that_it_fits(product)
     return count
 
 
@@ -358,7 +356,7 @@ def at(size: Size, bindings: Bindings) -> int:
     names = [node.attr[0] for node in toposort(size) if node.op is Op.VAR]
     used = {name: bindings[name] for name in names}
     value = size_value(size, numbers(used))
-    if not _fits(value):
+    if not _LOWEST <= value <= _HIGHEST:
         raise ShapeError(f"size {sym.text(size)}: its value {value} does not fit in 64 bits")
     return BoundSize(value, size, used)
 

@@ -34,10 +34,7 @@ def is_number(node: Node) -> bool:
     attr, dtype = node.attr, node.dtype
     if len(attr) != 2 or attr[1] is not None or node.src or dtype.count > 1:
         return False
-    value = attr[0]
-    if dtype.is_int:
-        return type(value) is int and dtype.lowest <= value <= dtype.highest
-    return dtype.kind is not _VOID and type(value) is _PYTHON_TYPES[dtype.kind]
+    return dtype.kind is not _VOID and _is_value(node, attr[0])
 
 
 def _is_value(node: Node, value: object) -> bool:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import shutil
+import sqlite3
 import time
 
 import pytest
@@ -104,6 +105,30 @@ def test_a_page_of_the_index_takes_no_record_with_it(make_corpus, tmp_path):
         repaired = repair_corpus(copy)
         assert (repaired.kept, repaired.dropped) == (RECORDS, ())
         shutil.rmtree(repaired.backup)
+
+
+def test_the_ways_around_a_damaged_index_are_gone_once(make_corpus, monkeypatch):
+    """Four walks over the whole table for each key took the square of the time."""
+    path = make_corpus(RECORDS)
+    whole = (path / "cache.db").read_bytes()
+    with open_reader(path) as reader:
+        keys = list(reader.keys())
+    for at in range(0, len(whole), PAGE_BYTES):
+        if whole[at] == INDEX_LEAF:
+            whole = whole[:at] + bytes(PAGE_BYTES) + whole[at + PAGE_BYTES :]
+    (path / "cache.db").write_bytes(whole)
+    asked = []
+
+    def connect(*words, **named):
+        connection = original(*words, **named)
+        connection.set_trace_callback(asked.append)
+        return connection
+
+    original = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with open_reader(path) as reader:
+        assert len(list(reader.values_of(keys))) == RECORDS
+    assert sum("NOT INDEXED ORDER BY rowid DESC" in query for query in asked) == 1
 
 
 def test_a_repair_counts_each_record_that_a_cut_took_as_lost(make_corpus):
