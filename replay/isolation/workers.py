@@ -23,7 +23,10 @@ class Limits:
 
     time_s: float = 30.0
     memory_bytes: int = 4 << 30
-    compile_s: float = 20.0  # where the job is a compile, which takes milliseconds
+    # where the job is a compile, which takes milliseconds and some hundred megabytes; more would be
+    # late before it is full, on a machine that takes long to hand out memory
+    compile_s: float = 20.0
+    compile_bytes: int = 2 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,10 @@ class Crew:
     @property
     def compiling(self) -> "Crew":
         """The same, for jobs that compile and run nothing."""
-        time_s = min(self.limits.time_s, self.limits.compile_s)
-        return replace(self, limits=replace(self.limits, time_s=time_s))
+        limits = self.limits
+        time_s = min(limits.time_s, limits.compile_s)
+        memory_bytes = min(limits.memory_bytes, limits.compile_bytes)
+        return replace(self, limits=replace(limits, time_s=time_s, memory_bytes=memory_bytes))
 
 
 @dataclass(frozen=True, slots=True)

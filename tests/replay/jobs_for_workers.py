@@ -49,7 +49,7 @@ def fill_slowly(payload: bytes) -> bytes:
         file.write("called\n")
     held = []
     while True:
-        held.append(bytearray(1 << 24))
+        held.append(bytes(1 << 24))  # counted, and not touched
 
 
 def refuse_memory(payload: bytes) -> bytes:

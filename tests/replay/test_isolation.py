@@ -19,7 +19,8 @@ TRAP = before_compiling(
     "if target.backend == 'llvm' and size == 6: ctypes.string_at(0)",
     "while target.backend == 'opencl' and size == 4: pass",
     "full = []",
-    "while target.backend == 'opencl' and size == 6: full.append(bytearray(1 << 24))",
+    # `bytes` counts but is never touched: a machine may take seconds to hand out a gigabyte
+    "while target.backend == 'opencl' and size == 6: full.append(bytes(1 << 24))",
 )
 
 
@@ -54,7 +55,8 @@ def test_with_usual_limits_they_cost_less_than_a_minute(capsys, tmp_path, corpus
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     code, out, _ = run(capsys, "run", "--corpus", corpus, "--compiler", copy, "--jobs", "1")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert (code, "16 same · 1 memory · 1 timeout · 2 crash" in out) == (1, True)
+    assert code == 1
+    assert "16 same · 1 memory · 1 timeout · 2 crash" in out, out
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60
 
 

@@ -87,10 +87,13 @@ def test_a_job_that_fills_the_memory_by_itself_is_not_asked_again(tmp_path):
     assert notes.read_text() == "called\n"
 
 
-def test_compiles_have_a_limit_of_their_own_that_is_never_longer():
-    limits = Limits(time_s=60.0, compile_s=20.0)
-    assert replace(CREW, limits=limits).compiling.limits.time_s == 20.0
-    assert replace(CREW, limits=replace(limits, time_s=5.0)).compiling.limits.time_s == 5.0
+def test_compiles_have_limits_of_their_own_that_are_never_wider():
+    limits = Limits(time_s=60.0, memory_bytes=4 << 30, compile_s=20.0, compile_bytes=2 << 30)
+    own = replace(CREW, limits=limits).compiling.limits
+    assert (own.time_s, own.memory_bytes) == (20.0, 2 << 30)
+    narrow = replace(limits, time_s=5.0, memory_bytes=1 << 30)
+    own = replace(CREW, limits=narrow).compiling.limits
+    assert (own.time_s, own.memory_bytes) == (5.0, 1 << 30)
 
 
 def test_answers_that_wait_behind_one_that_ran_out_of_memory_are_given_once():
