@@ -2,6 +2,7 @@ import re
 import time
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from corpus import open_reader
@@ -346,6 +347,21 @@ def test_a_quotient_does_not_move_over_a_call_that_may_not_return():
     call, divide = "  call void @g(i32 %n)\n", "  %q = udiv i32 7, %n\n"
     head = "define void @k(ptr %o, i32 %n) {\nentry:\n"
     assert not is_renamed(head + call + divide + stored, head + divide + call + stored, "llvm")
+
+
+def test_llvm_of_one_moved_line_that_is_renamed_builds_as_well():
+    """Wherever the line is moved to: behind the end of its block, over a phi, out of its loop."""
+    lines = LLVM.splitlines()
+    moves = [(line, place) for line in range(len(lines)) for place in range(len(lines))]
+    renamed = 0
+    for line, place in moves:
+        moved = [*lines[:line], *lines[line + 1 :]]
+        moved.insert(place, lines[line])
+        source = "\n".join(moved) + "\n"
+        if source != LLVM and is_renamed(LLVM, source, "llvm"):
+            renamed += 1
+            llvm.parse_assembly(source).verify()
+    assert renamed > len(lines) / 2
 
 
 NO_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # but for Python's splitlines

@@ -5,6 +5,7 @@ https://llvm.org/docs/LangRef.html
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from replay.compare.normalize.text import Text, UnsureError
 
@@ -26,6 +27,8 @@ _DEFINE = re.compile(rf"define (?:dso_local )?(?=[^@]*+(@[-a-zA-Z$._0-9]++)\(){_
 _LABEL = re.compile(r"([-a-zA-Z$._0-9]++):\Z")
 _VALUE = re.compile(rf"(\s*+)({_NAME})( = )((?:tail )?)([a-z]++)(?![-\w$.])({_PLAIN})\Z")
 _OTHER = re.compile(rf"\s*+(?:store|br|ret|call|tail call|unreachable)(?![-\w$.]){_PLAIN}\Z")
+_TERMINATOR = re.compile(r"\s*+(?:br|ret|unreachable)(?![-\w$.])")
+_PHI = re.compile(rf"\s*+{_NAME} = phi ")
 _NAMES = re.compile(_NAME)
 _PARAMETER = re.compile(rf"({_NAME})(?=\s*+[,)])")
 _ARITHMETIC = re.compile(
@@ -75,6 +78,7 @@ def _function(lines: list[str], text: Text) -> None:
     for name in parameters:
         text.place(name, "%p")
     body = list(_without_comments(lines[1:]))
+    _check_blocks([*body, "end:"])
     _places(body, text)
     text.effect(_named(lines[0], text).replace(head[1], "@function", 1))
     phis: list[str] = []
@@ -91,6 +95,16 @@ def _without_comments(lines: list[str]) -> Iterator[str]:
         code = line.partition(";")[0].rstrip()
         if code:
             yield code
+
+
+def _check_blocks(lines: list[str]) -> None:
+    """Statements of one block are sorted: see that none is where its block cannot have it."""
+    for above, line in pairwise(lines):
+        is_label = _LABEL.match(line) is not None
+        if is_label is not (_TERMINATOR.match(above) is not None):
+            raise UnsureError(f"a block ends where none should, or goes on: {above}")
+        if _PHI.match(line) and not (_LABEL.match(above) or _PHI.match(above)):
+            raise UnsureError(f"not at the begin of its block: {line}")
 
 
 def _places(lines: list[str], text: Text) -> None:
