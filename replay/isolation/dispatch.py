@@ -43,6 +43,7 @@ T = TypeVar("T")
 START_LIMIT_S = 120.0
 _HELD_S = 0.1  # the work that a worker holds, so that it never waits for us
 _LEAST, _MOST = 2, 32  # jobs that it holds, whatever it has needed for one until now
+_BEAT_S = 1.0  # we look this often, so twice as long between two looks says that all stood still
 _PAUSE_S = 0.005  # between two looks at what has come, so that answers come by the dozen
 _LOG_BYTES = 4000
 _NEAR_THE_LIMIT = 0.8
@@ -127,6 +128,7 @@ class _Dispatcher(Generic[T]):
         self._returned = deque([_Task(first)])  # the first, and what an ended worker held
         self._suspects: deque[_Task[T]] = deque()  # each needs a fresh worker
         self._started = 0
+        self._looked_s = time.monotonic()
 
     def run(self) -> Iterator[tuple[Job[T], Reply]]:
         for _ in range(self._crew.size):
@@ -135,20 +137,34 @@ class _Dispatcher(Generic[T]):
             if all(len(worker.tasks) > _LEAST for worker in workers):
                 time.sleep(_PAUSE_S)
             yield from self._look(min(worker.deadline for worker in workers))
-            now = time.monotonic()
+            now = self._forgive_a_pause()
             for worker in self._workers():
                 if worker.deadline <= now and not _has_spoken(worker) and not self._waits(worker):
                     yield from self._expire(worker)
 
     def _look(self, until_s: float) -> Iterator[tuple[Job[T], Reply]]:
         """Wait for answers, or for room to write, and deal with what there is."""
-        for key, events in self._selector.select(max(0.0, until_s - time.monotonic())):
+        wait_s = min(_BEAT_S, until_s - time.monotonic())
+        for key, events in self._selector.select(max(0.0, wait_s)):
             if key.data.process.returncode is not None:
                 continue  # ended by an earlier event of this round
             if events & selectors.EVENT_READ:
                 yield from self._read(key.data)
             else:
                 self._write(key.data)
+
+    def _forgive_a_pause(self) -> float:
+        """The clock goes on while a machine or container is paused: that is no worker's time.
+
+        Gives what the clock says now.
+        """
+        before_s, self._looked_s = self._looked_s, time.monotonic()
+        gap_s = self._looked_s - before_s
+        if gap_s > 2 * _BEAT_S:
+            for worker in self._workers():
+                worker.begun_s += gap_s
+                worker.deadline += gap_s
+        return self._looked_s
 
     def close(self) -> None:
         """End every worker that is left."""

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one job may use. A worker that has no core meanwhile has more time."""
+    """What one job may use. While it has no core, or its machine is paused, no time is counted."""
 
     time_s: float = 30.0
     memory_bytes: int = 4 << 30

@@ -8,7 +8,10 @@ kernel is `unfinished`, which no approval covers, so the gate stays closed all t
 
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -92,6 +95,32 @@ def test_a_worker_that_is_killed_each_time_was_ended_by_another():
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="only Linux counts waiting")
 def test_time_for_which_a_job_had_no_core_is_not_its_own():
     assert reply_to("work_in_a_crowd") == Done(b"done")
+
+
+PAUSED = """
+import sys
+sys.path[:0] = [{root!r}, {here!r}]
+from test_no_end_is_no_verdict import reply_to
+print(reply_to("work", sys.argv[1].encode()))
+"""
+
+
+def test_time_for_which_the_machine_was_paused_is_nobodys(tmp_path):
+    """As a container that is frozen and goes on: all its processes stand, the clock does not."""
+    note = tmp_path / "who"
+    program = PAUSED.format(root=str(Path(__file__).parents[2]), here=str(Path(__file__).parent))
+    words = [sys.executable, "-c", program, str(note)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as parent:
+        while not (note.exists() and note.read_text().endswith("\n")):
+            assert parent.poll() is None
+            time.sleep(0.01)
+        everyone = (parent.pid, int(note.read_text()))
+        for process in everyone:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(3)
+        for process in everyone:
+            os.kill(process, signal.SIGCONT)
+        assert parent.communicate()[0].strip() == str(Done(b"done"))
 
 
 def test_a_process_that_is_gone_was_not_starved():

@@ -39,6 +39,16 @@ def spin(payload: bytes) -> bytes:
         time.sleep(0.01)
 
 
+def work(payload: bytes) -> bytes:
+    """Tell who we are in the file of this name, then take a third of a second of a processor."""
+    end_s = time.process_time() + 0.3
+    with open(payload, "w") as file:
+        file.write(f"{os.getpid()}\n")
+    while time.process_time() < end_s:
+        pass
+    return b"done"
+
+
 def fill(payload: bytes) -> bytes:
     return bytes(8 << 30)
 
