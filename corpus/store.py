@@ -133,6 +133,11 @@ class Store:
                 self._cache.close()
                 note_writer(self.path, -1)
 
+    def rest(self) -> None:
+        """Hold no descriptor until the next call, which opens the connection anew."""
+        with self._lock:
+            self._cache.close()
+
     def pause(self) -> None:
         """Close the connection and keep every thread from opening it, until `resume`."""
         self._lock.acquire()

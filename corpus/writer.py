@@ -93,6 +93,10 @@ class Writer:
         except OSError as error:
             raise unwritable(self.path, error) from None
 
+    def rest(self) -> None:
+        """Hold no descriptor until the next call: whoever closes all that there are may do so."""
+        self._store.rest()
+
     def close(self) -> None:
         """Let go of the corpus; the last writer to do so leaves it without a log."""
         self._store.close()

@@ -21,6 +21,7 @@ from msgspec.json import encode
 
 import compiler
 from replay.capture.environment import Capture
+from replay.capture.foreign import pass_on
 
 if TYPE_CHECKING:
     from replay.capture.listener import Listener
@@ -46,18 +47,23 @@ class Told(NamedTuple):
     at: float
 
 
+class _ClosedError(ConnectionError):
+    """The program has closed our descriptor, and may use its number."""
+
+
 class Link:
     """Tells one capture of compiles; threads share it. Nobody else uses its socket."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
+        self._socket: socket | None = None
+        self._inode = 0
         self.after_fork()
 
     def after_fork(self) -> None:
         """Begin anew: what the parent process holds is not this one's to use."""
         self._lock = threading.RLock()  # held while something is told
-        self._socket: socket | None = None
-        self._inode = 0
+        self._let_go()
         self._local: Listener | None = None  # once the other side is gone
         self._known: set[int] = set()  # numbers that whoever listens now has been told of
         self._unconfirmed: list[tuple[Told, Plain]] = []  # answers that may not be on disk yet
@@ -78,15 +84,12 @@ class Link:
         with self._lock:
             while self._unconfirmed:
                 try:
-                    count = len(self._own_socket().recv(len(self._unconfirmed)))
+                    count = len(self._connected().recv(len(self._unconfirmed)))
                     if not count:
                         raise ConnectionError("the other side has gone")
                     del self._unconfirmed[:count]
-                except OSError:
-                    self._go_on_alone()
-                except BaseException:  # a signal's handler raised: who knows what was read
-                    self._go_on_alone()
-                    raise
+                except BaseException as error:  # noqa: BLE001  # none is forgotten
+                    self._recover(error)
 
     def ask_again(self, told: Told) -> None:
         """Tell that the program answered a question from a cache of its own."""
@@ -128,45 +131,69 @@ class Link:
         if self._local is None:
             try:
                 self._send(message)
-            except OSError:
-                self._go_on_alone()
+            except BaseException as error:  # noqa: BLE001  # none is forgotten
+                self._recover(error)
                 return False
-            except BaseException:  # a signal's handler raised: half a frame may have been sent
-                self._go_on_alone()
-                raise
             return True
         self._local.hear(message)
         return True
 
     def _send(self, message: Plain) -> None:
-        if self._socket is None:
-            self._connect()
-        connection = self._own_socket()
+        connection = self._connected()
         body = encode(message)
         connection.sendall(len(body).to_bytes(4, "big") + body)
 
-    def _own_socket(self) -> socket:
+    def _connected(self) -> socket:
         connection = self._socket
-        assert connection is not None
-        if os.fstat(connection.fileno()).st_ino != self._inode:
-            connection.detach()
-            raise ConnectionError("the program closed our descriptor and uses its number")
+        if connection is None:
+            return self._connect()
+        if not self._is_ours(connection):
+            raise _ClosedError("the program closed our descriptor")
         return connection
 
-    def _connect(self) -> None:
+    def _connect(self) -> socket:
+        """Connect, and tell first what may have been lost with an earlier connection."""
         connection = socket(AF_UNIX, SOCK_STREAM)
         connection.settimeout(WAIT_S)
-        self._socket = connection  # closed by `_go_on_alone` if this fails
         self._inode = os.fstat(connection.fileno()).st_ino
+        self._socket = connection  # let go by `_recover` if the rest fails
         connection.connect(self._capture.socket)
         self._send(_hello())
+        for told, answer in self._unconfirmed:
+            self._send({"kind": "ask", **told._asdict()})
+            self._send(_answered(told, answer))
+            self._known.add(told.number)
+        return connection
+
+    def _recover(self, error: BaseException) -> None:
+        """After an error, which may have left half a frame on its way, begin anew: alone if the
+        other side is gone. Raises what is none of ours, such as an error of a signal's handler."""
+        self._let_go()
+        self._known.clear()
+        pass_on(error)
+        if not isinstance(error, OSError):
+            raise error
+        if not isinstance(error, _ClosedError):
+            self._go_on_alone()
+
+    def _let_go(self) -> None:
+        """Close the socket, unless the program did: its number may be one of the program's own."""
+        connection, self._socket = self._socket, None
+        if connection is None:
+            return
+        if self._is_ours(connection):
+            connection.close()
+        else:
+            connection.detach()
+
+    def _is_ours(self, connection: socket) -> bool:
+        try:
+            return os.fstat(connection.fileno()).st_ino == self._inode
+        except OSError:
+            return False
 
     def _go_on_alone(self) -> None:
         """Write the corpus from here, and first what the other side may not have written."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-        self._known.clear()
         module = importlib.import_module("replay.capture.listener")
         self._local = module.alone(self._capture)
         self._local.hear(_hello())

@@ -10,6 +10,7 @@ import msgspec
 
 from corpus import KernelRecord, Provenance, key_of
 from replay.capture.environment import Capture
+from replay.capture.foreign import pass_on
 from replay.capture.origin import origin_of
 from replay.capture.recorder import Losses, Recorder
 from replay.capture.records import Plain, question_of
@@ -81,6 +82,7 @@ class Listener:
                 return self._act(decode(message))
             return self._act(msgspec.convert(message, Message))
         except Exception as error:  # noqa: BLE001  # the program's own result comes first
+            pass_on(error)
             self._recorder.lose("-", error)
             return False
 
@@ -123,4 +125,4 @@ class Listener:
 def alone(capture: Capture) -> Listener:
     """A listener in the captured process itself, once the capturing one is gone."""
     losses = Losses(Path(capture.losses))
-    return Listener(Recorder(Path(capture.corpus), losses, counts_at_once=1))
+    return Listener(Recorder(Path(capture.corpus), losses, is_guest=True))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from compiler import compile_kernel
 from replay.capture.callsite import call_site
 from replay.capture.environment import captures
+from replay.capture.foreign import pass_on
 from replay.capture.link import Link, Told
 from replay.capture.plain import Plain, plain_answer, plain_device, plain_question, plain_stages
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 _MAX_QUESTIONS = 4096  # as many as a program keeps built kernels of
 
 
-def observer(environ: Mapping[str, str]) -> Observer:
-    """The observer of this process, for all captures that it runs under."""
-    return Observer([Link(capture) for capture in captures(environ)], environ)
+def observer(begun_with: Mapping[str, str], environ: Mapping[str, str]) -> Observer:
+    """The observer of this process, for all captures that it was begun with."""
+    return Observer([Link(capture) for capture in captures(begun_with)], environ)
 
 
 class Observer:
@@ -50,12 +51,13 @@ class Observer:
         atexit.register(self._leave)
 
     def __call__(self, event: CompileEvent) -> None:
-        """Tell of one event. Never raises."""
+        """Tell of one event. Raises nothing of its own."""
         handle = self._handlers.get(type(event).__name__)
         try:
             if handle is not None:
                 handle(event)
         except Exception as error:  # noqa: BLE001  # the program's own result comes first
+            pass_on(error)
             for link in self._links:
                 link.lose(error)
 
@@ -90,12 +92,13 @@ class Observer:
         self._running.depth = self._depth() + 1
 
     def end_batch(self) -> None:
-        """Somebody gets the results: see that they are on disk. Never raises."""
+        """Somebody gets the results: see that they are on disk. Raises nothing of its own."""
         self._running.depth = self._depth() - 1
         try:
             if not self._depth():
                 self._confirm()
         except Exception as error:  # noqa: BLE001  # the program's own result comes first
+            pass_on(error)
             for link in self._links:
                 link.lose(error)
 

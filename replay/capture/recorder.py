@@ -10,17 +10,22 @@ from __future__ import annotations
 import threading
 import traceback
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from corpus import Added, CorpusError, KernelRecord, PathError, Status, key_of, open_writer
+from replay.capture.foreign import pass_on
 from replay.capture.records import Plain, answer_of
 
 if TYPE_CHECKING:
     from corpus import Writer
+
+
+_COUNTS_AT_ONCE = 1000  # held back until then: each is a transaction
 
 
 class Recorder:
@@ -32,14 +37,14 @@ class Recorder:
         losses: Losses,
         *,
         program: int | None = None,
-        counts_at_once: int = 1000,
+        is_guest: bool = False,
     ) -> None:
         self.corpus = corpus
         self.asked = 0  # questions, asked again or not
         self.added = 0  # records that were new
         self._losses = losses
         self._program = program  # its number as a process
-        self._counts_at_once = counts_at_once
+        self._is_guest = is_guest  # of the program: it keeps nothing back, and no file open
         self._lock = threading.RLock()  # held by every call
         self._writer: Writer | None = None
         self._refusal: PathError | None = None
@@ -50,7 +55,7 @@ class Recorder:
     def ask(self, record: KernelRecord) -> bool:
         """Store a question that is being compiled; say whether it is on disk now."""
         key = key_of(record)
-        with self._lock:
+        with self._at_work():
             self.asked += 1
             try:
                 if key in self._whole:
@@ -58,6 +63,7 @@ class Recorder:
                 else:
                     self.added += self._open().add(record) is Added.NEW
             except Exception as error:  # noqa: BLE001  # the program's own result comes first
+                pass_on(error)
                 self.lose(key, error)
                 return False
             return True
@@ -65,12 +71,13 @@ class Recorder:
     def answer(self, record: KernelRecord, answer: Plain) -> bool:
         """Complete what `ask` stored; say whether it is on disk now."""
         key = key_of(record)
-        with self._lock:
+        with self._at_work():
             if key in self._whole:
                 return True
             try:
                 self._open().complete(msgspec.structs.replace(record, **_ended(answer)))
             except Exception as error:  # noqa: BLE001  # the program's own result comes first
+                pass_on(error)
                 self.lose(key, error)
                 return False
             self._whole.add(key)
@@ -81,12 +88,12 @@ class Recorder:
         with self._lock:
             self.asked += 1
             self._again[key] += 1
-            if sum(self._again.values()) >= self._counts_at_once:
+            if self._is_guest or sum(self._again.values()) >= _COUNTS_AT_ONCE:
                 self.settle()
 
     def settle(self) -> None:
         """Write the counts that are still held back, in as few transactions as they allow."""
-        with self._lock:
+        with self._at_work():
             counts, self._again = self._again, Counter()
             try:
                 writer = self._open()
@@ -133,6 +140,16 @@ class Recorder:
             self._writer.close()
             self._writer = None
             return self._records
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """One call. A program that closes all descriptors must find none of ours."""
+        with self._lock:
+            try:
+                yield
+            finally:
+                if self._is_guest and self._writer is not None:
+                    self._writer.rest()
 
     def _open(self) -> Writer:
         """Give the writer. What stood in its way once is not tried again for every kernel."""

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -156,15 +157,71 @@ def test_a_process_that_outlives_the_program_records_to_its_end(tmp_path):
     assert sizes(tmp_path / "corpus") == [1, 2, 3]
 
 
-def test_a_program_that_closes_our_descriptor_keeps_what_it_opens_then(tmp_path):
-    body = (
-        f"compile(1)\nos.closerange(3, 100)\nos.chdir({str(tmp_path)!r})\n"
-        "mine = [os.open(name, os.O_CREAT | os.O_RDWR) for name in 'abc']\n"
-        "compile(2)\nfor descriptor in mine: os.write(descriptor, b'mine')"
-    )
-    assert finish(start(tmp_path / "corpus", body))[0] == 0
-    assert [(tmp_path / name).read_bytes() for name in "abc"] == [b"mine"] * 3
+OWN_FILES = (
+    "def own(names):\n"
+    "    os.closerange(3, 100)\n"
+    "    return [os.open(name, os.O_CREAT | os.O_RDWR) for name in names]\n"
+    "def write(mine): [os.write(descriptor, b'mine') for descriptor in mine]\n"
+)
+
+
+def closing_program(place, *lines):
+    """A program that closes all descriptors and opens files of its own under their numbers."""
+    return "\n".join([OWN_FILES, f"os.chdir({str(place)!r})", *lines])
+
+
+def own_files(place):
+    return {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+
+
+@pytest.fixture
+def place(tmp_path):
+    made = tmp_path / "own"
+    made.mkdir()
+    return made
+
+
+def test_a_program_that_closes_our_descriptor_keeps_what_it_opens_then(tmp_path, place):
+    lines = ("mine = own('abcdefgh'); compile(2); write(mine)", "mine = own('ij'); compile(3)")
+    body = closing_program(place, "compile(1)", *lines, "write(mine)")
+    code, out, err = finish(start(tmp_path / "corpus", body))
+    assert (code, out, err.count("\n")) == (0, "", 1)
+    assert "3 new records" in err
+    assert own_files(place) == dict.fromkeys("abcdefghij", b"mine")
+    assert sizes(tmp_path / "corpus") == [1, 2, 3]
+
+
+def test_a_child_closes_no_file_that_the_program_opened_under_our_number(tmp_path, place):
+    lines = ("mine = own('abcdefgh')", "if os.fork(): os.wait()", "else: write(mine); compile(2)")
+    assert finish(start(tmp_path / "corpus", closing_program(place, "compile(1)", *lines)))[0] == 0
+    assert own_files(place) == dict.fromkeys("abcdefgh", b"mine")
     assert sizes(tmp_path / "corpus") == [1, 2]
+
+
+def test_a_process_without_a_capturing_one_keeps_what_it_opens_between_kernels(tmp_path, place):
+    lines = (
+        "sys.stdin.readline(); compile(1)",
+        "mine = own('abcdefgh'); compile(2); write(mine); compile(3)",
+    )
+    process = start(
+        tmp_path / "corpus",
+        closing_program(place, "print('one', flush=True)", *lines, "print('end', flush=True)"),
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "one\n"
+    process.kill()
+    process.wait()
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.read() == "end\n"
+    assert own_files(place) == dict.fromkeys("abcdefgh", b"mine")
+    assert sizes(tmp_path / "corpus") == [1, 2, 3]
+
+
+def test_a_program_may_empty_its_environment_before_its_first_kernel(tmp_path):
+    assert finish(start(tmp_path / "corpus", "os.environ.clear(); compile(1)"))[0] == 0
+    assert sizes(tmp_path / "corpus") == [1]
 
 
 def test_kernels_of_a_killed_group_of_processes_are_there_once_printed(tmp_path):
@@ -268,6 +325,66 @@ def test_answers_that_nobody_confirmed_are_written_by_the_program_itself(tmp_pat
     server.close()
     with open_reader(tmp_path / "c") as reader:
         assert [item.record.status for item in reader] == [Status.FINISHED]
+
+
+def late(*_):
+    raise TimeoutError("late")
+
+
+def sender(line):
+    """What stands for the encoder of messages, in a module of ours."""
+    module = {"__name__": "replay.capture.link", "signal": signal}
+    exec(f"def encode(message): {line}", module)
+    return module["encode"]
+
+
+@pytest.fixture
+def interrupted():
+    """A signal whose handler raises, as that of a time limit does."""
+    before = signal.signal(signal.SIGUSR1, late)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.usefixtures("interrupted")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("signal.raise_signal(signal.SIGUSR1)", pytest.raises(TimeoutError, match="late")),
+        ("raise OSError", nullcontext()),
+    ],
+)
+def test_an_error_of_a_handler_is_the_programs_and_one_of_ours_is_not(
+    tmp_path, monkeypatch, line, expected
+):
+    observer = Observer([Link(Capture(str(tmp_path), str(tmp_path / "c")))], {})
+    with socket.socket(socket.AF_UNIX) as server, monkeypatch.context() as patched:
+        server.bind(str(tmp_path / "socket"))
+        server.listen()
+        patched.setattr("replay.capture.link.encode", sender(line))
+        with observing(observer), expected:
+            (Tensor(np.ones(41, np.float32)) + 2).realize()
+    with observing(observer):
+        (Tensor(np.ones(43, np.float32)) + 2).realize()
+    assert sizes(tmp_path / "c") == ([43] if "signal" in line else [41, 43])
+
+
+def test_a_time_limit_may_be_up_while_the_observer_is_imported(tmp_path):
+    body = (
+        "def late(*_): raise TimeoutError\n"
+        "signal.signal(signal.SIGUSR1, late)\n"
+        "class Finder:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'replay.capture.observer':\n"
+        "            sys.meta_path.remove(Finder); signal.raise_signal(signal.SIGUSR1)\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "try: compile(1)\n"
+        "except TimeoutError: print('mine')\n"
+        "compile(2)"
+    )
+    code, out, _ = finish(start(tmp_path / "corpus", body))
+    assert (code, out) == (0, "mine\n")
+    assert sizes(tmp_path / "corpus") == [2]
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="Linux alone has it")

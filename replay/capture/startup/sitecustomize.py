@@ -22,17 +22,18 @@ VARIABLE = "KERNEL_REPLAY_CAPTURE"
 WAITING = "compiler_observers"  # what `compiler.observe` looks for
 
 
-def wait_for_the_compiler() -> None:
+def wait_for_the_compiler(captures: str) -> None:
     """Leave word where `compiler.observe` looks for it when it is imported."""
     word = type(sys)(WAITING)
-    word.waiting = (_Waiting(),)  # type: ignore[attr-defined]  # the module is made here
+    word.waiting = (_Waiting({VARIABLE: captures}),)  # type: ignore[attr-defined]  # the module is made here
     sys.modules[WAITING] = word
 
 
 class _Waiting:
     """Stands for the observer, which is imported, with what it needs, at the first event."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun_with: dict[str, str]) -> None:
+        self._begun_with = begun_with  # of the environment, which the program may change
         self._observers: list[Callable[[object], None]] = []
 
     def __call__(self, event: object) -> None:
@@ -46,7 +47,7 @@ class _Waiting:
 
     def _observer(self) -> Callable[[object], None]:
         if not self._observers:
-            self._observers.append(_observer())
+            self._observers.append(_observer(self._begun_with))
         return self._observers[0]
 
 
@@ -54,13 +55,15 @@ def _nothing() -> None:
     """What a stand-in does for an observer that could not be made."""
 
 
-def _observer() -> Callable[[object], None]:
+def _observer(begun_with: dict[str, str]) -> Callable[[object], None]:
     environ = os.environ  # noqa: TID251  # this is the file that may
     try:
-        observer: Callable[[object], None] = _ours("replay.capture.observer").observer(environ)
+        module = _ours("replay.capture.observer")
+        observer: Callable[[object], None] = module.observer(begun_with, environ)
         return observer
     except Exception as error:  # noqa: BLE001  # the program goes on; what is lost is counted
-        for capture in _ours("replay.capture.environment").captures(environ):
+        _ours("replay.capture.foreign").pass_on(error)
+        for capture in _ours("replay.capture.environment").captures(begun_with):
             _note(capture.losses, error)
         return lambda event: None
 
@@ -95,6 +98,7 @@ def _chain() -> None:
     spec.loader.exec_module(module)
 
 
-if VARIABLE in os.environ:  # noqa: TID251  # this is the file that may
-    wait_for_the_compiler()
+_found = os.environ.get(VARIABLE)  # noqa: TID251  # this is the file that may
+if _found is not None:
+    wait_for_the_compiler(_found)
 _chain()
