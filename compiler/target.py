@@ -177,7 +177,7 @@ def find_target(name: str, profile: str | None = None) -> Target:
 
     Of a backend alone it is the first profile.
     """
-    backend, _, inside = name.partition("/")
+    backend, _, inside = str(name).partition("/")
     wanted = inside or profile
     for target in PROFILES:
         if target.backend == backend and wanted in (None, target.profile):

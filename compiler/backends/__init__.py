@@ -45,9 +45,8 @@ def find_backend(name: str) -> Backend:
 
 def open_device(name: str) -> Device:
     """The device of backend `name`, opened once per process. DeviceError if there is none."""
-    opened = _open.get(name)
-    if opened is not None:
-        return opened
+    if isinstance(name, str) and name in _open:
+        return _open[name]
     backend = find_backend(name)
     with _lock:
         if name not in _open:

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from compiler import Tensor, array_api
+from compiler import Tensor, array_api, find_target, nn, open_device
 from compiler.errors import CompilerError, ShapeError
 
 KINDS = (ValueError, TypeError, IndexError, OverflowError)  # NumPy's
@@ -160,6 +160,30 @@ def test_an_option_works_or_complains(name):
     for option, wrong in product(options, WRONG.values()):
         if option != "device":
             complaint(lambda option=option, wrong=wrong: call(*given, **{option: wrong}))
+
+
+LAYERS = {
+    "Linear": {"inputs": 2, "outputs": 2},
+    "Embedding": {"count": 3, "size": 2},
+    "Conv": {"inputs": 2, "outputs": 2, "kernel": (2, 2)},
+    "BatchNorm": {"channels": 2},
+    "GroupNorm": {"groups": 1, "channels": 2},
+    "LSTMCell": {"inputs": 2, "size": 2},
+    "GRUCell": {"inputs": 2, "size": 2},
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_works_or_complains(name):
+    make, layer, given = nn.Initial(0, device="reference"), getattr(nn, name), LAYERS[name]
+    for option, wrong in product(given, [*WRONG.values(), 10**40]):
+        complaint(lambda option=option, wrong=wrong: layer(make, **{**given, option: wrong}))
+
+
+@pytest.mark.parametrize("call", [nn.Initial, find_target, open_device, Tensor([1]).to])
+def test_a_name_or_a_seed_works_or_complains(call):
+    check(call)
+    complaint(call, [])
 
 
 def test_numbers_that_an_integer_dtype_does_not_hold_are_an_overflow():

@@ -26,6 +26,7 @@ class Conv:
         bias: bool = True,
     ) -> None:
         require_initial("conv", make)
+        inputs, outputs = as_int(inputs, "inputs"), as_int(outputs, "outputs")
         if as_int(groups, "groups") < 1 or inputs % groups or outputs % groups:
             raise ShapeError(f"conv of {inputs} to {outputs} channels: have no {groups} groups")
         self.weight, bound = make.weights((outputs, inputs // groups, *as_shape(kernel, "kernel")))
