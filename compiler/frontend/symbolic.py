@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from compiler.backends import size_value
 from compiler.errors import DTypeError, ShapeError
-from compiler.frontend.assumptions import assume, is_noted
+from compiler.frontend.assumptions import (
+    HIGHEST,
+    LOWEST,
+    Countable,
+    assume,
+    fitting,
+    is_noted,
+    note,
+)
 from compiler.ir import INT64, Node, Op, Size, intern, sym, toposort
 
 if TYPE_CHECKING:
@@ -23,7 +31,6 @@ else:
     _Int = object
 Bindings = Mapping[str, "BoundSize"]  # by the name of the variable
 NONE: Bindings = MappingProxyType({})
-_LOWEST, _HIGHEST = int(INT64.lowest), int(INT64.highest)  # kernels count so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,24 +207,16 @@ def _combine(
     left, right = plain(a), plain(b)
     value = numeric(left, right)
     for x in (left, right, value):
-        if not _LOWEST <= x <= _HIGHEST:
+        if not LOWEST <= x <= HIGHEST:
+            fixed(a), fixed(b)  # whoever catches this goes on by their numbers
             raise ShapeError(f"{a} and {b} in one size: {x} does not fit in 64 bits")
     bindings = merged([x.bindings for x in (a, b) if isinstance(x, BoundSize)])
     formula = symbolic(formula_of(a), formula_of(b))
     if isinstance(formula, int):
         return formula
     if is_noted():
-        _assume_that_it_fits(formula)
+        note(*fitting(formula))
     return BoundSize(value, formula, bindings)
-
-
-def _assume_that_it_fits(formula: Size) -> None:
-    """Note that 64 bits hold a size, if there are values of its variables for which they do not."""
-    low, high = sym.interval(formula)
-    if high > _HIGHEST:
-        assume(formula, Op.LE, _HIGHEST, answer=True)
-    if low < _LOWEST:
-        assume(_LOWEST, Op.LE, formula, answer=True)
 
 
 def _floordiv(a: Size, b: Size) -> Size:
@@ -247,7 +246,7 @@ def _compare(op: Op, a: float, b: float) -> bool:
 
 def _is_ordered(op: Op, a: int, b: int) -> bool:
     left, right = formula_of(a), formula_of(b)
-    low, high = sym.interval(sym.sub(right, left))
+    low, high = sym.difference(right, left)
     least = 1 if op is Op.LT else 0
     if low >= least or high < least:
         return low >= least
@@ -322,13 +321,10 @@ def maximum(a: int, b: int) -> int:
 
 
 def element_count(shape: tuple[int, ...]) -> int:
-    """How many elements, axes without any left aside; noted where other values make too many."""
+    """How many elements, axes without any left aside; noted where that decides."""
     count = prod([plain(size) or 1 for size in shape])
-    if is_noted() and count <= _HIGHEST:
-        product: Size = 1
-        for size in shape:
-            product = sym.mul(product, formula_of(size) if plain(size) else 1)
-        _assume_that_it_fits(product)
+    if is_noted() and prod([max(1, largest(size)) for size in shape]) > HIGHEST:
+        note(Countable(formulas(shape), count <= HIGHEST))
     return count
 
 
@@ -356,7 +352,7 @@ def at(size: Size, bindings: Bindings) -> int:
     names = [node.attr[0] for node in toposort(size) if node.op is Op.VAR]
     used = {name: bindings[name] for name in names}
     value = size_value(size, numbers(used))
-    if not _LOWEST <= value <= _HIGHEST:
+    if not LOWEST <= value <= HIGHEST:
         raise ShapeError(f"size {sym.text(size)}: its value {value} does not fit in 64 bits")
     return BoundSize(value, size, used)
 

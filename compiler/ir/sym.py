@@ -118,14 +118,14 @@ def is_equal(a: Size, b: Size) -> bool:
     """Whether a = b is certain."""
     if isinstance(a, int) and isinstance(b, int):
         return a == b
-    return a is b or sub(a, b) == 0
+    return a is b or not _plus(_terms(a), _terms(b), -1)
 
 
 def is_at_most(a: Size, b: Size) -> bool:
     """Whether a <= b is certain."""
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
-    return interval(sub(b, a))[0] >= 0
+    return difference(b, a)[0] >= 0
 
 
 def is_less(a: Size, b: Size) -> bool:
@@ -135,10 +135,12 @@ def is_less(a: Size, b: Size) -> bool:
 
 def interval(size: Size) -> tuple[int, int]:
     """The least and greatest value of a size: never too narrow, not always tight."""
-    if isinstance(size, int):
-        return size, size
-    plain, shifted = _spread(_terms(size), bounds), _spread(_shift(_terms(size)), _width)
-    return max(plain[0], shifted[0]), min(plain[1], shifted[1])
+    return (size, size) if isinstance(size, int) else _ends(_terms(size))
+
+
+def difference(a: Size, b: Size) -> tuple[int, int]:
+    """The interval of a - b, whose factors may be too great for a node."""
+    return _ends(_plus(_terms(a), _terms(b), -1))
 
 
 def greatest(size: Size, limits: Mapping[Node, Size]) -> Size | None:
@@ -168,6 +170,11 @@ def text(size: Size) -> str:
     if size.op not in _SIGNS:
         return f"{size.op.name.lower()}({', '.join(parts)})"
     return f"({_SIGNS[size.op].join(parts)})"
+
+
+def _ends(terms: _Polynomial) -> tuple[int, int]:
+    plain, shifted = _spread(terms, bounds), _spread(_shift(terms), _width)
+    return max(plain[0], shifted[0]), min(plain[1], shifted[1])
 
 
 def _spread(terms: _Polynomial, ends: Callable[[Node], tuple[int, int]]) -> tuple[int, int]:
@@ -275,17 +282,23 @@ def _build(terms: _Polynomial, *like: Size) -> Size:
     for monomial in ordered:
         term = reduce(lambda x, y: intern(_MUL, dtype, (x, y)), monomial)
         if terms[monomial] != 1:
-            term = intern(_MUL, dtype, (term, const(dtype, terms[monomial])))
+            term = intern(_MUL, dtype, (term, _number(dtype, terms[monomial])))
         total = term if total is None else intern(_ADD, dtype, (total, term))
     assert total is not None
     if () in terms:
-        total = intern(_ADD, dtype, (total, const(dtype, terms[()])))
+        total = intern(_ADD, dtype, (total, _number(dtype, terms[()])))
     return total
+
+
+def _number(dtype: DType, value: int) -> Node:
+    if not dtype.lowest <= value <= dtype.highest:
+        raise ShapeError(f"a symbolic size has the factor {value}: it does not fit in {dtype}")
+    return const(dtype, value)
 
 
 def _pair(a: Size, b: Size) -> tuple[DType, tuple[Node, Node]]:
     dtype = next(size.dtype for size in (a, b) if isinstance(size, Node))
-    left, right = [size if isinstance(size, Node) else const(dtype, size) for size in (a, b)]
+    left, right = [size if isinstance(size, Node) else _number(dtype, size) for size in (a, b)]
     return dtype, (left, right)
 
 

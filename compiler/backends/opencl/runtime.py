@@ -180,6 +180,8 @@ class OpenCLDevice:
         """`size` undefined elements."""
         self.check_process()
         nbytes = max(1, size * dtype.itemsize)  # a buffer of no bytes is an error in OpenCL
+        if nbytes > _MOST_BYTES:
+            raise DeviceMemoryError(f"opencl: {size} {dtype} do not fit on the device")
         try:
             memory = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, nbytes)
         except cl.Error as error:
@@ -355,6 +357,7 @@ def _driver_errors(what: str) -> Iterator[None]:
         raise raised(f"opencl: {what}: {' '.join(str(error).split())}") from None
 
 
+_MOST_BYTES = 2**64 - 1  # that the API can be asked for
 _NO_MEMORY = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
     cl.status_code.OUT_OF_HOST_MEMORY,

@@ -17,7 +17,7 @@ from compiler.backends.base import (
     variable_values,
 )
 from compiler.backends.reference.evaluation import evaluate
-from compiler.errors import BuildError, DeviceError, ParseError
+from compiler.errors import BuildError, DeviceError, DeviceMemoryError, ParseError
 from compiler.ir import ARRAYS, DType, Node, parse_node, toposort
 from compiler.target import REFERENCE, Target
 
@@ -83,7 +83,11 @@ class ReferenceDevice:
         return {"numpy": np.__version__, "python": platform.python_version()}
 
     def allocate(self, dtype: DType, size: int) -> ReferenceBuffer:
-        return ReferenceBuffer(dtype, size, np.zeros(size, storage_dtype(dtype)))
+        try:
+            array = np.zeros(size, storage_dtype(dtype))
+        except (MemoryError, ValueError):  # ValueError: beyond what an array can have at all
+            raise DeviceMemoryError(f"reference: {size} {dtype} do not fit in memory") from None
+        return ReferenceBuffer(dtype, size, array)
 
     def wrap(self, array: Array, dtype: DType) -> ReferenceBuffer:
         return ReferenceBuffer(dtype, array.size, as_storage(array, dtype, array.size))

@@ -53,7 +53,7 @@ class Exact:
         axes = tuple([axis for axis, _ in extents])
         with np.errstate(all="ignore"):
             if 0 in [size for _, size in extents]:
-                shape = [size or 1 for size in whole.shape]
+                shape = [1 if axis in axes else size for axis, size in enumerate(whole.shape)]
                 return np.full(shape, identity(op, dtype), whole.dtype)
             if op in (Op.MAX, Op.MIN):
                 return np.asarray(_REDUCERS[op](whole, axis=axes, keepdims=True))

@@ -26,7 +26,7 @@ from compiler.frontend.shapes import (
     as_shape,
     broadcast,
 )
-from compiler.frontend.symbolic import fixed, is_one, is_symbolic
+from compiler.frontend.symbolic import fixed, is_one, is_symbolic, maximum, smallest
 from compiler.ir import BOOL, Op
 
 
@@ -160,7 +160,7 @@ def _rolled(x: Value, axis: int, shift: int) -> Value:
     if shift == 0 or size == 0:
         return x
     if is_symbolic(size):  # a part of x twice: whatever the size is, no piece is left out
-        turn = abs(shift) % size
+        turn = abs(shift) % (size if smallest(size) > 0 else maximum(size, 1))
         start = turn if shift < 0 else size - turn
         return _along(concat([x, x], axis), axis, (start, start + size))
     start = -shift % size

@@ -7,6 +7,7 @@ how many of the elements before it come from the first block.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from compiler.errors import ShapeError
 from compiler.frontend import graph
@@ -47,7 +48,7 @@ def argsort(x: Value, axis: int = -1, *, descending: bool = False, stable: bool 
         return graph.full(0, INT64, x.shape, x.device)
     turned = moveaxis(sort_keys(x, descending=descending), along, -1)
     length = turned.shape[-1]
-    rows = graph.reshape(turned, (turned.size // length, length))
+    rows = graph.reshape(turned, (prod(turned.shape[:-1]), length))
     order = graph.reshape(graph.cast(_order(rows), INT64), turned.shape)
     return moveaxis(order, -1, along)
 
@@ -121,15 +122,15 @@ def _order(keys: Value) -> Value:
         blocks *= 2
     size = -(-length // blocks)
     padded = pad(keys, ((0, 0), (0, blocks * size - length)), constant_values=keys.dtype.highest)
-    found = _sorted_blocks(padded, size)
-    while found.length < padded.shape[1]:
-        found = _merged(found)
+    found = _sorted_blocks(padded, blocks, size)
+    while blocks > 1:
+        blocks //= 2
+        found = _merged(found, blocks)
     return graph.shrink(found.places, ((0, rows), (0, length)))
 
 
-def _sorted_blocks(keys: Value, size: int) -> _Sorted:
-    rows, whole = keys.shape
-    blocks = whole // size
+def _sorted_blocks(keys: Value, blocks: int, size: int) -> _Sorted:
+    rows = keys.shape[0]
     shape = (rows, blocks, size)
     split = graph.contiguous(graph.reshape(keys, shape))
     rank = graph.contiguous(_ranks(split))
@@ -159,10 +160,9 @@ def _ranks(keys: Value) -> Value:
     return graph.reduce(Op.ADD, before, (3,))
 
 
-def _merged(found: _Sorted) -> _Sorted:
+def _merged(found: _Sorted, pairs: int) -> _Sorted:
     """Pairs of neighbouring blocks merged."""
-    whole = found.keys.shape[1]
-    length, pairs = found.length, whole // (2 * found.length)
+    length = found.length
     source = graph.contiguous(_merge_path(found.keys, pairs, length))
     keys = graph.contiguous(graph.gather(found.keys, source))
     places = graph.contiguous(graph.gather(found.places, source))

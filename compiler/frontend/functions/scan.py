@@ -6,7 +6,7 @@ from compiler.frontend.dtypes import DTypeLike
 from compiler.frontend.functions.movement import pad
 from compiler.frontend.graph import Value
 from compiler.frontend.shapes import as_axis
-from compiler.frontend.symbolic import largest
+from compiler.frontend.symbolic import largest, smallest
 from compiler.ir import BOOL, Op
 
 _NAMES = {Op.ADD: "running sum", Op.MUL: "running product"}
@@ -94,7 +94,8 @@ def _scan(op: Op, x: Value, axis: int) -> Value:
     if x.size == 0 or length == 1:
         return x
     if largest(length) <= BLOCK:
-        reach = graph.windows(_shifted(op, x, axis, length - 1, 0), axis, length)
+        ahead = length - 1 if smallest(length) > 0 else length  # one more: no window of nothing
+        reach = graph.windows(_shifted(op, x, axis, ahead, 0), axis, ahead + 1)
         return graph.reduce(op, reach, (axis + 1,))
     blocks = -(-length // BLOCK)
     padded = _shifted(op, x, axis, 0, blocks * BLOCK - length)

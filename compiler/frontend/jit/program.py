@@ -3,14 +3,15 @@
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 from weakref import ref
 
 from compiler.errors import JitError
-from compiler.frontend.assumptions import Assumption, assuming
+from compiler.frontend.assumptions import Assumed, assuming
 from compiler.frontend.graph import Kind, Shape, Value, source
+from compiler.frontend.jit.limits import limits_of
 from compiler.frontend.jit.plan import Plan, Ready, Variables, plan
 from compiler.frontend.jit.trees import Tree, difference, put_together, take_apart
 from compiler.frontend.realize import realize
@@ -79,7 +80,7 @@ class Recorded:
     results: tuple[Signature, ...]  # what is returned, then state
     questions: tuple[CompileReused, ...]  # that it asked the compiler
     variables: Variables  # their values when it was recorded
-    assumptions: tuple[Assumption, ...]  # what its Python code decided by these values
+    assumptions: tuple[Assumed, ...]  # what its Python code decided by these values
     runs: Runs = field(default_factory=Runs)
 
 
@@ -175,7 +176,7 @@ def _trace(
         tuple([signature(value) for value in after]),
         tuple(asked),
         _variables(before, launches),
-        (*assumed, *steps.assumptions),
+        (*assumed, *steps.assumptions, *_limits(asked)),
     )
     _check_state(recorded, len(state))
     own = {_storage(new): _storage(old) for new, old in zip(stand_ins, before, strict=True)}
@@ -187,6 +188,12 @@ def _trace(
         if s not in found or s in own
     ]
     return recorded, outcome, rest
+
+
+def _limits(asked: Iterable[CompileReused]) -> dict[Assumed, None]:
+    """What the sizes of kernels need, also of sizes and tensors that were made before."""
+    kernels = dict.fromkeys([question.ast for question in asked])
+    return dict.fromkeys([limit for kernel in kernels for limit in limits_of(kernel)])
 
 
 def _variables(given: Sequence[Value], launches: Sequence[Launched]) -> Variables:
@@ -287,7 +294,7 @@ def _run_for(recorded: Recorded, given: Variables) -> Run:
     return found
 
 
-def _why_other(assumption: Assumption, old: Variables, new: Variables) -> str:
+def _why_other(assumption: Assumed, old: Variables, new: Variables) -> str:
     changed = [name for name in new if old.get(name) != new[name]]
     was, now = [", ".join([f"{n} = {at[n]}" for n in changed if n in at]) for at in (old, new)]
     return f"the program was recorded with {was} and is right where {assumption}, now {now}"
