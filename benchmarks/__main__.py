@@ -31,7 +31,7 @@ CAPTURED = (
     "silero_vad/data/silero_vad_16k_op15.onnx",
     "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx",
 )
-# Goals of DESIGN 13 in absolute numbers: 10 and 50 times what the reference compiler did on another
+# Goals in absolute numbers: 10 and 50 times what the reference compiler did on another
 # machine (2 cores Zen 5, LLVM 53 and OpenCL 41 kernels/s, replay 12.8/s). They are no peer.
 GOALS = {"llvm": "530/s on Zen 5", "opencl": "410/s on Zen 5"}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from compiler import subscribe, unsubscribe
-from corpus import CorpusError, open_reader, open_writer, refuse_store, url_of
+from corpus import CorpusError, MissingCorpusError, open_reader, open_writer, refuse_store, url_of
 from replay.capture.capturing import account
 from replay.capture.environment import VARIABLE, Capture, with_capture
 from replay.capture.link import Link
@@ -73,6 +73,9 @@ def _must_be_readable(corpus: Path) -> None:
     try:
         with open_reader(corpus):
             return
+    except MissingCorpusError:
+        why = f"corpus {corpus}: does not exist; make it with --replay-update"
+        raise pytest.UsageError(f"--replay-corpus: {why}") from None
     except CorpusError as error:
         raise pytest.UsageError(f"--replay-corpus: {error}") from None
 

@@ -11,7 +11,7 @@ from threading import Thread
 import corpus as corpora  # its reader is imported where a record was lost, and not else
 from corpus import PathError, Status, Stored
 from replay.capture.environment import VARIABLE
-from replay.capture.launch import Program
+from replay.capture.launch import Program, may_be_directory
 from replay.capture.origin import origin_of_ours
 from replay.capture.recorder import Losses, Recorder
 from replay.capture.relay import Relay
@@ -38,7 +38,7 @@ def capture(
     `program` is that command where it has been started already.
     """
     if program is None:
-        corpora.refuse_store(corpus)
+        _refuse_file(corpus)
         try:
             program = Program(command, str(corpus), environ)
         except OSError as error:
@@ -56,6 +56,16 @@ def capture(
         return Captured(code, records, recorder.added, lost, why, is_silent=not recorder.asked)
     finally:
         program.discard()
+
+
+def _refuse_file(corpus: Path) -> None:
+    """Say why no records can go to a place, before the program runs for nothing."""
+    corpora.refuse_store(corpus)
+    if not may_be_directory(str(corpus)) and ":" not in str(corpus):
+        export = f"`replay corpus export {corpus} --corpus DIR`"
+        raise UsageError(
+            f"--corpus {corpus}: a file is made of a corpus, by {export}; capture into a directory"
+        )
 
 
 def _serve(program: Program, recorder: Recorder) -> int:

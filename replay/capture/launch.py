@@ -25,6 +25,7 @@ else:
 _BACKLOG = 1024
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _OPTION = "--corpus"
+_ARCHIVES = (".txt", ".krc")
 _MAX_SOCKET_BYTES = 104  # of its path, on the systems that allow least
 
 
@@ -100,12 +101,19 @@ def launch(words: Sequence[str], environ: Mapping[str, str]) -> Program | None:
         del command[0]
     elif command and command[0].startswith("-"):
         return None
-    if not command or not corpus or ":" in corpus:  # of a URL, the command says why not
+    if not command or not corpus or not may_be_directory(corpus):  # the command says why not
         return None
     try:
         return Program(command, corpus, environ)
     except OSError:
         return None  # the command tries again, and says what is wrong
+
+
+def may_be_directory(corpus: str) -> bool:
+    """Whether records can go there: not to a URL, a file, or the name of an archive."""
+    if os.path.isdir(corpus):
+        return True
+    return ":" not in corpus and not corpus.endswith(_ARCHIVES) and not os.path.exists(corpus)
 
 
 def _fall_behind() -> bool:

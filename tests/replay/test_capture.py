@@ -179,7 +179,6 @@ def test_a_nested_capture_records_in_both_corpora(tmp_path):
 PLACES = {
     "a path below a file": lambda tmp: tmp / "program.py" / "corpus",
     "a directory of something else": lambda tmp: tmp / "foreign",
-    "a file": lambda tmp: tmp / "program.py",
     "a place that nobody can write": lambda tmp: Path("/proc/corpus"),
 }
 

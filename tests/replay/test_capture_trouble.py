@@ -255,6 +255,21 @@ def test_the_log_is_gone_when_the_program_has_ended(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("name", ["kernels.txt", "kernels.krc", "notes"])
+def test_what_can_only_be_a_file_is_refused_before_the_program_runs(tmp_path, name):
+    (tmp_path / "notes").write_text("mine")
+    code, out, err = finish(start(tmp_path / name, "print('ran')"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"`replay corpus export {tmp_path / name} --corpus DIR`" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes"]
+
+
+def test_a_directory_may_be_called_what_it_likes(tmp_path):
+    (tmp_path / "kernels.txt").mkdir()
+    assert finish(start(tmp_path / "kernels.txt", "compile(1)"))[0] == 0
+    assert sizes(tmp_path / "kernels.txt") == [1]
+
+
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-empty",), 3)])
 def test_a_program_that_capture_cannot_reach_is_pointed_to_the_doctor(tmp_path, options, code):
     finish(start(tmp_path / "corpus", "compile(1)"))

@@ -108,7 +108,10 @@ def environment():
     [
         (("--replay-check",), "need --replay-corpus"),
         (("--replay-corpus", "k", "--replay-check", "--replay-update"), "exclude each other"),
-        (("--replay-corpus", "k", "--replay-check"), "k: does not exist"),
+        (
+            ("--replay-corpus", "k", "--replay-check"),
+            "k: does not exist; make it with --replay",
+        ),
         (("--replay-corpus", "test_k.py"), "a file; records go into a directory"),
         (("--replay-corpus", "s3://b/k"), "s3://b/k: an object store"),
     ],
