@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from compiler.errors import ShapeError
 from compiler.ir.bounds import bounds
-from compiler.ir.dtype import DType
+from compiler.ir.dtype import INT64, DType
 from compiler.ir.node import Node, Size, const, intern
 from compiler.ir.op import Op
 
@@ -130,7 +130,9 @@ def is_at_most(a: Size, b: Size) -> bool:
 
 def is_less(a: Size, b: Size) -> bool:
     """Whether a < b is certain."""
-    return is_at_most(add(a, 1), b)
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
+    return difference(b, a)[0] > 0
 
 
 def interval(size: Size) -> tuple[int, int]:
@@ -144,7 +146,10 @@ def difference(a: Size, b: Size) -> tuple[int, int]:
 
 
 def greatest(size: Size, limits: Mapping[Node, Size]) -> Size | None:
-    """`size` with every part that is in `limits` at its limit; None unless it grows with each."""
+    """`size` with every part that is in `limits` at its limit.
+
+    None unless it grows with each, and its factors fit.
+    """
     total: _Polynomial = {}
     for monomial, coefficient in _terms(size).items():
         factor: _Polynomial = {(): coefficient}
@@ -154,7 +159,8 @@ def greatest(size: Size, limits: Mapping[Node, Size]) -> Size | None:
         moves = any(atom in limits for atom in monomial)
         if moves and (coefficient < 0 or any(bounds(atom)[0] < 0 for atom in monomial)):
             return None
-    return _build(total, size)
+    fits = all(INT64.lowest <= factor <= INT64.highest for factor in total.values())
+    return _build(total, size) if fits else None
 
 
 _SIGNS = {Op.ADD: " + ", Op.SUB: " - ", _MUL: " * ", Op.IDIV: " // ", Op.MOD: " % "}
@@ -292,7 +298,8 @@ def _build(terms: _Polynomial, *like: Size) -> Size:
 
 def _number(dtype: DType, value: int) -> Node:
     if not dtype.lowest <= value <= dtype.highest:
-        raise ShapeError(f"a symbolic size has the factor {value}: it does not fit in {dtype}")
+        bits = dtype.bits
+        raise ShapeError(f"symbolic size: the factor {value} in it does not fit in {bits} bits")
     return const(dtype, value)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from compiler.errors import ShapeError
 from compiler.ir import sym
 from compiler.ir.node import Size
 from compiler.ir.view import View, row_major
@@ -21,6 +22,13 @@ def merge(outer: View, inner: View) -> View | None:
     if outer.is_void or inner.is_void:
         # without axes there is no mask that could say so: the two views stay apart
         return _void(outer.shape) if outer.shape else None
+    try:
+        return _merged(outer, inner)
+    except ShapeError:  # no formula holds a number on the way, which two views do without
+        return None
+
+
+def _merged(outer: View, inner: View) -> View | None:
     dims = _coalesce(inner)
     walks = _walks(outer)
     digits = _digits_of_walks(outer, walks, dims)
@@ -191,9 +199,10 @@ def _narrow(
         return False
     axis, first, last = steps
     walk = walks[axis]
-    low, high = sym.add(walk.start, first), sym.add(walk.start, last)
     if walk.is_backward:
         low, high = sym.sub(walk.start, last), sym.sub(walk.start, first)
+    else:
+        low, high = sym.add(walk.start, first), sym.add(walk.start, last)
     mask[axis] = (
         sym.maximum(mask[axis][0], low),
         sym.minimum(mask[axis][1], sym.add(high, 1)),

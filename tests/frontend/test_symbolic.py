@@ -144,7 +144,7 @@ def test_a_number_of_more_than_64_bits_is_in_no_size(number):
 def test_no_size_has_more_than_64_bits_for_the_number_that_it_is_bound_to(made):
     """Kernels wrapped and read memory of others; sizes that fit are right up to the last bit."""
     x = Tensor(np.arange(1, 6, dtype=np.float32), device="reference").bind(BATCH)
-    with pytest.raises(ShapeError, match=r"64 bits|fit in int64"):
+    with pytest.raises(ShapeError, match="64 bits"):
         made(x)
     assert x.tile((2**60,))[5 * 2**60 - 4 :].numpy().tolist() == [2, 3, 4, 5]
 
