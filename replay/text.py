@@ -17,5 +17,10 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def cut(text: str, width: int) -> str:
+    """At most `width` characters of a line, with a mark where there were more."""
+    return text if len(text) <= width else f"{text[: width - 3].rstrip()}..."
+
+
 def _visible(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"

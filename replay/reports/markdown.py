@@ -4,7 +4,15 @@ import re
 
 from replay.compare.diff import unified
 from replay.outcome import Beside, Result
-from replay.reports.model import ONE_PROGRAM, Report, failures, more_about, short, trouble
+from replay.reports.model import (
+    ONE_PROGRAM,
+    Report,
+    acceptance,
+    failures,
+    more_about,
+    short,
+    trouble,
+)
 from replay.text import one_line, printable
 
 _SHOWN_CLUSTERS = 20
@@ -26,6 +34,8 @@ def render(report: Report) -> str:
     lines += [f"| wrong by {_escaped(n)} | {count} |" for n, count in report.severities.items()]
     lines += [f"| worst element {n} of bound | {count} |" for n, count in _of_bound(report)]
     lines += ["", *_metrics(report), *_clusters(report), *_failures(report)]
+    if (command := acceptance(report)) is not None:
+        lines += ["", f"If that was meant: `{command}`"]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -10,7 +10,16 @@ import msgspec
 from replay import metrics
 from replay.compare.cluster import Cluster
 from replay.gate import Gate
-from replay.outcome import FAILED_RUNS, NO_ANSWER, Beside, Number, Numerics, Outcome, Result
+from replay.outcome import (
+    CHANGED,
+    FAILED_RUNS,
+    NO_ANSWER,
+    Beside,
+    Number,
+    Numerics,
+    Outcome,
+    Result,
+)
 from replay.reports.buckets import BUCKETS, SEVERITIES, bucket_of, counted, severity_of
 
 if TYPE_CHECKING:
@@ -157,6 +166,19 @@ def more_about(report: Report, result: Result) -> str:
     key = f"{short(result.key)} --corpus {quoted(report.corpus)}"
     options = report.options if command != "show" else ""
     return " ".join(part for part in (f"replay {command}", key, options) if part)
+
+
+def acceptance(report: Report) -> str | None:
+    """The command that accepts what fails the gate for being different, and not for being wrong."""
+    refused = set(report.gate.refused)
+    if not any(each.key in refused and _is_right(each) for each in report.results):
+        return None
+    parts = ("replay accept --reason WHY", f"--corpus {quoted(report.corpus)}", report.options)
+    return " ".join(part for part in parts if part)
+
+
+def _is_right(result: Result) -> bool:
+    return result.outcome in CHANGED and result.numerics in (Numerics.EXACT, Numerics.BOUNDED)
 
 
 def trouble(result: Result) -> str:

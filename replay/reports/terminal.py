@@ -4,6 +4,7 @@ from replay.outcome import Beside, Numerics, Outcome
 from replay.reports.model import (
     ONE_PROGRAM,
     Report,
+    acceptance,
     failures,
     left_out,
     metric_text,
@@ -12,7 +13,7 @@ from replay.reports.model import (
     trouble,
 )
 from replay.reports.styled import Text
-from replay.text import one_line
+from replay.text import cut, one_line
 
 _SHOWN_CLUSTERS = 5
 _SHOWN_FAILURES = 5
@@ -107,7 +108,7 @@ def _clusters(report: Report) -> list[Text]:
         approved = sum(member.approval is not None for member in members)
         style = _STYLES.get(cluster.outcome, "red")
         line = Text("  ").append(f"#{cluster.number} {cluster.count:>5} x ", style=style)
-        line.append(one_line(cluster.title)[:140])
+        line.append(cut(one_line(cluster.title), 140))
         if approved:
             line.append(f" ({approved} approved)", style="green")
         lines += [line, Text(f"      {more_about(report, example)}", style="dim")]
@@ -123,7 +124,7 @@ def _failures(report: Report) -> list[Text]:
     for result in bad[:_SHOWN_FAILURES]:
         line = Text("  ").append(f"{result.kind}", style="red")
         said = f" {short(result.key)} {result.name} ({result.target}): {trouble(result)}"
-        line.append(" " + one_line(said)[:160])
+        line.append(" " + cut(one_line(said), 160))
         lines += [line, Text(f"      {more_about(report, result)}", style="dim")]
     if len(bad) > _SHOWN_FAILURES:
         lines.append(Text(f"  and {len(bad) - _SHOWN_FAILURES} more: --report json:PATH", "red"))
@@ -140,4 +141,6 @@ def _end(report: Report) -> list[Text]:
         lines.append(Text(f"gate passed ({report.compiles} compiles)", style="green"))
         return lines
     lines += [Text(f"gate failed: {why}", style="red") for why in report.gate.why]
+    if (command := acceptance(report)) is not None:
+        lines.append(Text(f"  if that was meant: {command}", style="dim"))
     return lines
