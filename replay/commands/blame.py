@@ -56,12 +56,12 @@ def command(
     if as_json:
         print_json(_as_json(answer))
     else:
-        for line in _lines(answer, corpus_path):
+        for line in _lines(answer, request):
             click.echo(printable(line))
     return 0 if answer.is_answered else 3
 
 
-def _lines(answer: Answer, corpus: Path) -> list[str]:
+def _lines(answer: Answer, request: Request) -> list[str]:
     blamed, record = answer.blamed, answer.record
     target = f"{record.target.backend}/{record.target.profile}"
     lines = [
@@ -73,7 +73,9 @@ def _lines(answer: Answer, corpus: Path) -> list[str]:
     stage = blamed.stage
     if stage is None:
         return [*lines, *_device(answer)]
-    show = f"  replay show {short(answer.key)} --corpus {quoted(name_of(corpus))} --stages"
+    of = "" if request.compiler is None else f"PYTHONPATH={quoted(str(request.compiler))} "
+    place = quoted(name_of(request.corpus))
+    show = f"  {of}replay show {short(answer.key)} --corpus {place} --stages"
     lines += [f"first wrong stage: {stage.name}", f"  {one_line(stage.reason or '')}", show]
     return [*lines, *_rule(answer, show), _opt(answer)]
 

@@ -29,7 +29,8 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
     else:
         for finding in found:
             mark = "ok     " if finding.works else "missing"
-            click.echo(f"{mark} {finding.name:<18} {shorten(finding.detail, _WIDTH)}")
+            detail = shorten(finding.detail, _WIDTH) if finding.works else finding.detail
+            click.echo(f"{mark} {finding.name:<18} {' '.join(detail.split())}")
         for note in notes:
             click.echo(f"note    {note}")
     return 0 if all(finding.works for finding in found if finding.name == _NEEDED) else 3

@@ -51,7 +51,7 @@ def render(report: Report) -> str:
         report=report,
         totals=[(name, count) for name, count in report.totals.items() if count],
         plots=_plots(report),
-        metrics=[_metric(summary) for summary in report.metrics],
+        metrics=[_metric(each) for each in report.metrics if each.affected or each.lost],
         left_out=left_out(report),
         metric_names=_json(_metric_names(report)),
         clusters=[

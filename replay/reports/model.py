@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _SHORT = 12
+_APART = (Outcome.NEW, Outcome.MISSING, Outcome.UNREADABLE)  # none of them is a change
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -140,15 +141,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def headline(self) -> str:
         """The whole replay in one sentence."""
-        changed = sum(cluster.count for cluster in self.clusters)
-        ways = len(self.clusters)
-        text = f"{len(self.results)} records"
+        total = len(self.results)
+        text = "1 record" if total == 1 else f"{total} records"
         if self.selected_from is not None:
             text += f" (of {self.selected_from})"
+        apart = [f", {self.totals[each.value]} {each.value}" for each in _APART
+                 if self.totals[each.value]]  # fmt: skip
+        clusters = [cluster for cluster in self.clusters if cluster.outcome not in _APART]
+        changed, ways = sum(cluster.count for cluster in clusters), len(clusters)
         if not changed:
-            return f"{text}, none changed"
+            return "".join([text, *(apart or [", none changed"])])
         noun = "kernel" if changed == 1 else "kernels"
-        return f"{text}, {changed} {noun} changed in {ways} {'way' if ways == 1 else 'ways'}"
+        how = f", {changed} {noun} changed in {ways} {'way' if ways == 1 else 'ways'}"
+        return "".join([text, how, *apart])
 
 
 def short(key: str) -> str:
