@@ -24,6 +24,7 @@ from compiler.frontend.symbolic import (
     in_ir,
     merged,
     smallest,
+    values_of,
 )
 from compiler.ir import BOOL, COMPARISONS, INT32, INT64, DType, Node, Op, Size, ViewStack, const
 
@@ -56,6 +57,9 @@ class Kind(Enum):
     CONTIGUOUS = auto()  # the source, but computed by a kernel of its own; arg: whether asked for
 
 
+_CUTS = frozenset((Kind.PAD, Kind.SHRINK))
+
+
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class Value:
     """One node of the lazy graph. Made by the constructors of this module alone.
@@ -70,7 +74,7 @@ class Value:
     src: "tuple[Value, ...]"
     arg: Arg
     device: str
-    bindings: Bindings  # the variables in its shape and below, with their values
+    bindings: Bindings  # the variables in its sizes and below, with their values
     storage: Any = field(default=None, init=False)  # what holds its elements; see storage.remember
     formula: Any = field(default=None, init=False)  # what its gradient is; see formulas.known
 
@@ -109,12 +113,17 @@ def _forget(entry: _Entry) -> None:
 def _intern(
     kind: Kind, dtype: DType, shape: Shape, src: tuple[Value, ...], arg: Arg, device: str
 ) -> Value:
-    key = (kind, dtype, shape, src, arg, device)
+    sizes = [size for size in shape if type(size) is BoundSize]
+    if kind in _CUTS:  # these may move while the shape stays
+        sizes += [size for pair in arg for size in pair if type(size) is BoundSize]
+    # n // 4 is 1 at 4 and at 5: one size, but of two graphs
+    at = tuple([values_of(size) for size in sizes]) if sizes else ()
+    key = (kind, dtype, shape, src, arg, device, at)
     with _lock:
         known = _table.get(key)
         found = None if known is None else known()
         if found is None:
-            found = Value(kind, dtype, shape, src, arg, device, _bindings(shape, src))
+            found = Value(kind, dtype, shape, src, arg, device, _bindings(sizes, src))
             entry = _table[key] = _Entry(found, _forget)
             entry.key = key
         return found
@@ -132,19 +141,9 @@ def _check_countable(shape: Shape) -> None:
         raise ShapeError(f"shape {shape}: is too big, places in an array have 64 bits")
 
 
-def _bindings(shape: Shape, src: tuple[Value, ...]) -> Bindings:
-    for value in src:
-        if value.bindings is not NONE:
-            return _all_bindings(shape, src)
-    for size in shape:
-        if type(size) is not int:
-            return _all_bindings(shape, src)
-    return NONE
-
-
-def _all_bindings(shape: Shape, src: tuple[Value, ...]) -> Bindings:
+def _bindings(sizes: Sequence[BoundSize], src: tuple[Value, ...]) -> Bindings:
     parts = [value.bindings for value in src if value.bindings is not NONE]
-    parts.extend([size.bindings for size in shape if isinstance(size, BoundSize)])
+    parts += [size.bindings for size in sizes]
     return merged(parts) if parts else NONE
 
 
@@ -386,3 +385,10 @@ def in_order(roots: Iterable[Value], sources: Callable[[Value], Sequence[Value]]
                 stack.append((value, True))
                 stack.extend([(child, False) for child in reversed(sources(value))])
     return order
+
+
+def assume_countable(roots: Iterable[Value], is_leaf: Callable[[Value], bool]) -> None:
+    """Note which shapes have no more elements than have a number, also of parts made before."""
+    for value in toposort(roots, is_leaf):
+        if value.bindings is not NONE:
+            element_count(value.shape)

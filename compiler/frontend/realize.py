@@ -18,7 +18,8 @@ import numpy as np
 from compiler.backends import Buffer, Executable, open_device
 from compiler.compile import compile_kernel
 from compiler.frontend import dtypes
-from compiler.frontend.graph import Kind, Value
+from compiler.frontend.assumptions import is_noted
+from compiler.frontend.graph import Kind, Value, assume_countable
 from compiler.frontend.images import with_images
 from compiler.frontend.launches import note_launch
 from compiler.frontend.pinning import SameOpts
@@ -82,6 +83,8 @@ def realize(values: Sequence[Value]) -> tuple[Value, ...]:
     wanted = [_below_reshapes(value) for value in values]
     found = {value: storage_of(value) for value in wanted}
     missing = [v for v, storage in found.items() if v.size != 0 and storage is None]
+    if is_noted():
+        assume_countable(missing, lambda value: storage_of(value) is not None)
     held: dict[Value, Storage] = {}
     if missing and is_observed():
         with batch():

@@ -336,6 +336,13 @@ def numbers(bindings: Bindings) -> dict[str, int]:
     return {name: plain(size) for name, size in bindings.items()}
 
 
+def values_of(size: BoundSize) -> tuple[int, ...]:
+    """What its variables are, in order of their names."""
+    bindings = size.bindings
+    names = bindings if len(bindings) == 1 else sorted(bindings)
+    return tuple([bindings[name].value for name in names])
+
+
 def rebound(size: int, values: Mapping[str, int]) -> int:
     """The same formula at other values of the variables."""
     if not isinstance(size, BoundSize):

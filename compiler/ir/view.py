@@ -147,7 +147,7 @@ class View(Struct, frozen=True, gc=False):  # nodes hold it, and the collector k
             return self
         return View(self.shape, tuple(strides), offset, tuple(mask) if self.mask else None)
 
-    def stride(self, steps: tuple[int, ...]) -> "View":
+    def stride(self, steps: tuple[Size, ...]) -> "View":
         """Every steps[i]-th position of axis i, from the first."""
         pairs = zip(self.shape, steps, strict=True)
         shape = tuple([_ceildiv(n, step) for n, step in pairs])
@@ -178,7 +178,7 @@ def row_major(shape: tuple[Size, ...]) -> tuple[Size, ...]:
     return tuple(reversed(strides))
 
 
-def windows(shape: tuple[Size, ...], axis: int, length: Size, step: int, dilation: int) -> View:
+def windows(shape: tuple[Size, ...], axis: int, length: Size, step: Size, dilation: Size) -> View:
     """Over a contiguous `shape`: `axis` becomes (window, place in window).
 
     Windows start every `step`, their places are `dilation` apart; only whole windows count.
@@ -198,5 +198,5 @@ def _clip(pair: tuple[Size, Size], size: Size) -> tuple[Size, Size]:
     return sym.maximum(low, 0), sym.minimum(high, size)
 
 
-def _ceildiv(size: Size, step: int) -> Size:
-    return size if step == 1 else sym.floordiv(sym.add(size, step - 1), step)
+def _ceildiv(size: Size, step: Size) -> Size:
+    return size if step == 1 else sym.floordiv(sym.add(size, sym.sub(step, 1)), step)

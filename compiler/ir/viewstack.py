@@ -84,11 +84,11 @@ class ViewStack(Struct, frozen=True, gc=False):
         """Reverse the named axes."""
         return self._top(self.views[-1].flip(axes))
 
-    def stride(self, steps: tuple[int, ...]) -> "ViewStack":
+    def stride(self, steps: tuple[Size, ...]) -> "ViewStack":
         """Every steps[i]-th position of axis i, from the first."""
         return self._top(self.views[-1].stride(steps))
 
-    def windows(self, axis: int, length: Size, step: int = 1, dilation: int = 1) -> "ViewStack":
+    def windows(self, axis: int, length: Size, step: Size = 1, dilation: Size = 1) -> "ViewStack":
         """`axis` becomes (window, place in window): see `view.windows`."""
         return self.compose(windows(self.shape, axis, length, step, dilation))
 
