@@ -37,10 +37,10 @@ _lock = threading.Lock()
 def find_backend(name: str) -> Backend:
     """The backend called `name`."""
     for backend in BACKENDS:
-        if backend.name == name:
+        if isinstance(name, str) and backend.name == name:
             return backend
     known = ", ".join(backend.name for backend in BACKENDS)
-    raise OptionError(f"backend {name!r} is unknown: use one of {known}")
+    raise OptionError(f"backend {name!r:.40} is unknown: use one of {known}")
 
 
 def open_device(name: str) -> Device:

@@ -57,7 +57,7 @@ def to_array(x: Value, dtype: Any = None, copy: bool | None = None) -> Array:  #
         raise ShapeError("array of a tensor: is always a copy, leave out copy=False")
     try:
         wanted = dtypes.to_numpy(x.dtype) if dtype is None else np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: what has a `dtype` that is none
         raise DTypeError(f"array of dtype {dtype!r:.40}: NumPy has none like it") from None
     return to_numpy(x).astype(wanted, copy=False)
 

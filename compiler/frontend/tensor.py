@@ -4,7 +4,7 @@ To add a method: a function of values in a topic module, and a line in the table
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import update_wrapper, wraps
 from importlib import import_module
 from types import ModuleType
@@ -62,7 +62,20 @@ def _unwrap(argument: Any) -> Any:  # noqa: ANN401  # whatever a user passes
 
 def _call(function: Callable[..., R], args: tuple[Any, ...], options: dict[str, Any]) -> R:
     values = {name: _unwrap(option) for name, option in options.items()}
+    for name, value in values.items():
+        if isinstance(value, Value | np.ndarray | list):
+            _require_no_word(function, name, value)
     return function(*[_unwrap(argument) for argument in args], **values)
+
+
+def _require_no_word(function: Callable[..., Any], name: str, value: object) -> None:
+    """Raise DTypeError for what may have elements in place of a bool or a text."""
+    wanted = _WORDS.get(function.__annotations__.get(name))
+    if wanted is not None:
+        raise DTypeError(f"{name} is {type(value).__name__}: use {wanted}")
+
+
+_WORDS: Mapping[object, str] = {bool: "True or False", str: "a text", str | None: "a text"}
 
 
 def _own(argument: object, function: Callable[..., Any]) -> "Tensor":

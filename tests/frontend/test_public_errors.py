@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from compiler import Tensor, array_api, find_target, nn, open_device
+from compiler import Tensor, Variable, array_api, find_target, nn, open_device
 from compiler.errors import CompilerError, ShapeError
 
 KINDS = (ValueError, TypeError, IndexError, OverflowError)  # NumPy's
@@ -231,6 +231,42 @@ def test_nothing_has_no_billion_parts():
     assert [part.shape for part in NOTHING.split(3)] == [(0, 3)] * 3
     with pytest.raises(ShapeError, match="no 1000000000 equal parts"):
         NOTHING.split(10**9)
+
+
+PAIR = np.array([1, 2])
+ELEMENTS = {
+    "keepdims": lambda: MATRIX.sum(keepdims=PAIR),
+    "keepdims of a deviation": lambda: MATRIX.std(0, keepdims=MATRIX),
+    "include_initial": lambda: MATRIX.cumsum(0, include_initial=PAIR),
+    "descending": lambda: MATRIX.sort(descending=[False]),
+    "largest": lambda: MATRIX.topk(2, largest=PAIR),
+    "invert": lambda: MATRIX.isin(MATRIX, invert=PAIR),
+    "endpoint": lambda: array_api.linspace(0, 1, 3, endpoint=PAIR),
+    "side": lambda: MATRIX[0].searchsorted(MATRIX[1], side=PAIR),
+    "indexing": lambda: array_api.meshgrid(MATRIX[0], indexing=PAIR),
+    "device": lambda: array_api.full_like(MATRIX, 1, device=PAIR),
+    "device of a tensor": lambda: Tensor([1], device=PAIR),
+    "another device": lambda: MATRIX.to(PAIR),
+    "dtype of an array": lambda: MATRIX.__array__(MATRIX),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_an_array_is_no_bool_and_no_text(name):
+    with pytest.raises(CompilerError, match=r"^[^\n]*: (use|NumPy has none like it)[^\n]*$"):
+        ELEMENTS[name]()
+
+
+def test_a_symbolic_axis_is_counted_less_any_correction():
+    symbolic = MATRIX.bind(Variable("n", 1, 9))
+    for correction in (float("nan"), float("inf"), 0.5, -1, 2, 3):
+        found, wanted = (x.var(0, correction=correction).numpy() for x in (symbolic, MATRIX))
+        np.testing.assert_allclose(found, wanted)
+
+
+def test_decimals_may_be_a_symbolic_size():
+    symbolic = MATRIX.bind(Variable("n", 1, 9))
+    assert (symbolic / 7).round(symbolic.shape[0]).tolist() == (MATRIX / 7).round(2).tolist()
 
 
 def test_diagonals_far_outside_are_all_or_nothing():

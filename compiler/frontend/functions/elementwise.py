@@ -20,6 +20,7 @@ from compiler.frontend.operands import (
     is_number,
 )
 from compiler.frontend.shapes import as_int, broadcast
+from compiler.frontend.symbolic import fixed
 from compiler.ir import BOOL, FLOAT64, INT16, INT32, INT64, UINT64, DType, Kind, Op
 
 MAX_DECIMALS = 308  # 10 to a greater power is no float64
@@ -167,7 +168,7 @@ def trunc(x: Value) -> Value:
 
 def round_(x: Value, decimals: int = 0) -> Value:
     """x rounded to `decimals` places, ties to even."""
-    places = as_int(decimals, "decimals")
+    places = fixed(as_int(decimals, "decimals"))
     if places == 0 or not x.dtype.is_float:
         return _round(Op.RINT, x)
     if abs(places) > MAX_DECIMALS:

@@ -135,7 +135,7 @@ def _variance(x: Value, axis: Axes, correction: float, *, keepdims: bool) -> Val
     distance = subtract(x, mean(x, axis, keepdims=True))
     total = _fold(Op.ADD, square(distance), axis, keepdims=keepdims)
     count, less = _count(x, as_axes(axis, x.ndim)), as_number(correction, "correction")
-    if isinstance(count, BoundSize) and less == int(less):
+    if isinstance(count, BoundSize) and float(less).is_integer():
         return divide(total, maximum(count - int(less), 0))
     return divide(total, max(float(count) - less, 0.0))
 
