@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compiler import Tensor
+from compiler.frontend.launches import counting_launches
 
 MASK = np.array([True, False, True, False])
 ARRAYS = [np.arange(4.0) + 10 * i for i in range(4)]
@@ -51,3 +52,20 @@ def test_a_mask_assigns_twice(device):
     x[mask] = 1.0
     x[mask] = Tensor(5.0, device=device)
     assert x.tolist() == [5.0, 1.0, 5.0, 3.0]
+
+
+def test_sums_that_only_dropped_branches_read_are_not_computed(device):
+    """Two kernels that nobody read were joined, and the one that they made stored nothing."""
+
+    def choose(where, x, y):
+        return where(y > 1, where(y > 1, y, y * x.sum()), y - 1)
+
+    def program(where, x):
+        first = choose(where, x, x)
+        return choose(where, choose(where, first, x), x)
+
+    for array in (np.array([-3]), np.array([-3, 5])):
+        found = program(Tensor.where, Tensor(array, device=device))
+        with counting_launches() as launches:
+            assert found.tolist() == program(np.where, array).tolist()
+        assert launches.count == 1

@@ -24,7 +24,7 @@ stored. Cuts are made at the value, below permutes, reshapes and flips of it. Th
 of kernels that walk the same elements.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TypeAlias
@@ -94,11 +94,22 @@ def split_with_reasons(
     def place(value: Value) -> Hashable | None:
         return value if value in cuts else memory_of(value)
 
-    kernels = [build(value, place) for value in order if value in cuts]
     wanted = frozenset([value for value, reason in cuts.items() if reason is Reason.ASKED])
+    kernels = _needed([build(value, place) for value in order if value in cuts], wanted)
     alone = frozenset([value for value, reason in cuts.items() if reason in _APART])
     joined = join(kernels, wanted, alone, place)
     return tuple([(built, tuple([cuts[value] for value in built.made])) for built in joined])
+
+
+def _needed(kernels: Sequence[Built], wanted: Collection[Value]) -> list[Built]:
+    """Those that somebody reads: a kernel may read less than its graph, a branch never taken."""
+    needed = set(wanted)
+    kept: list[Built] = []
+    for built in reversed(kernels):
+        if not needed.isdisjoint(built.made):
+            needed.update(built.read)
+            kept.append(built)
+    return kept[::-1]
 
 
 def find_cuts(
