@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. 0 pass, 1 gate failed, 2 usage, 3 could not replay, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     environ = dict(os.environ)
+    _open_streams()
     program = launch(words, environ)  # before click is imported: what it starts need not wait
     code: int = importlib.import_module("replay.front").run(words, COMMANDS, environ, program)
     if program is not None and arguments is None:
@@ -46,6 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(code)  # all is closed; taking the interpreter apart would keep the caller waiting
     return code
+
+
+def _open_streams() -> None:
+    """Where one is closed, nobody hears what is said there; the work is done all the same."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # for as long as we run
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -253,6 +254,17 @@ def test_the_log_is_gone_when_the_program_has_ended(tmp_path):
         "cache.db",
         "corpus.state",
     ]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_capture_with_closed_streams_does_its_work(tmp_path, closed):
+    body = PROGRAM + "compile(1); sys.exit(7)"
+    words = [*REPLAY, "capture", "--corpus", str(tmp_path / "c"), "--", sys.executable, "-c", body]
+    shell = f"{shlex.join(words)} {closed}"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", shell], env=environ, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (7, b"")
+    assert sizes(tmp_path / "c") == [1]
 
 
 @pytest.mark.parametrize("name", ["kernels.txt", "kernels.krc", "notes"])
